@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace msprobe {
+
+enum class Task : std::uint8_t { kStatistics, kTensor, kOverflowCheck, kStructure };
+enum class Level : std::uint8_t { kL0, kL1, kL2, kMix, kDebug };
+enum class SummaryMode : std::uint8_t { kStatistics, kMd5 };
+enum class Framework : std::uint8_t { kPyTorch, kMindSpore };
+
+/// data_mode as its two axes (config.md 3.1.3): a part is kept when its direction and its side are both kept.
+struct DataMode {
+  bool forward = true;
+  bool backward = true;
+  bool input = true;
+  bool output = true;
+};
+
+/// A validated config.json with the constructor's arguments on top (config.md 1.2: argument that is not None > file > packaged
+/// default). `dump_path` is absolute.
+struct DumpSettings {
+  Task task = Task::kStatistics;
+  Level level = Level::kL1;
+  std::string task_name;   ///< as written into dump.json
+  std::string level_name;  ///< as written into dump.json
+  std::string dump_path;
+  std::vector<std::int64_t> ranks;  ///< sorted, empty: every rank
+  std::vector<std::int64_t> steps;  ///< sorted, empty: every step
+  std::vector<std::string> scope;   ///< empty, or two names
+  std::vector<std::string> list;
+  DataMode data_mode;
+  SummaryMode summary_mode = SummaryMode::kStatistics;
+  std::string file_format = "npy";
+  std::int64_t overflow_nums = 1;
+  bool extra_info = true;
+  std::optional<std::int64_t> seed;           ///< only if the file says so explicitly
+  std::optional<bool> is_deterministic;       ///< only if the file says so explicitly
+  std::vector<std::string> warnings;          ///< one line each: unknown keys with the nearest known one, ignored values
+};
+
+/// What the constructor was given; absent = None.
+struct DumpSettingsRequest {
+  std::optional<std::string> config_path;  ///< absent or empty: the packaged default file
+  std::optional<std::string> task;
+  std::optional<std::string> dump_path;
+  std::optional<std::string> level;
+  /// Elements as JSON values of config.md 2.3: integers and strings such as "4-6".
+  std::optional<std::vector<std::string>> steps;
+  std::string packaged_config;  ///< path of the package's editable msprobe/config.json; "" = the compiled-in default
+};
+
+/// Every failure names key, value and what is allowed (config.md 2.2, 3, 4, 5); JSON errors name file, line and column.
+Result<DumpSettings> LoadDumpSettings(const DumpSettingsRequest& request, Framework framework);
+
+}  // namespace msprobe
