@@ -3,14 +3,18 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "base/text.h"  // Printable
 
 namespace msprobe {
 
-/// Path rules of config.md section 8 with decisions 20: any character but NUL and control characters, links resolved, length
-/// limits 4096 and 255, regular file or directory where one is expected. Messages name the path and what to do.
-Status CheckInputFile(const std::string& path, std::string_view required_suffix = {});
+/// Path rules of config.md section 8 with decisions 20: any character but NUL and control characters, links resolved,
+/// length limits 4096 and 255, regular file or directory where one is expected. Messages name the path and what to do.
+/// `warnings` takes what is allowed but unusual: a link, or a foreign file that everyone may write.
+Status CheckInputFile(const std::string& path, std::string_view required_suffix = {},
+                      std::vector<std::string>* warnings = nullptr);
 Status CheckInputDirectory(const std::string& path);
 
 /// Creates the directory and its parents with mode 0750; an existing directory is fine.
@@ -19,11 +23,12 @@ Status CreateDirectories(const std::string& path);
 /// Reads a whole small file (configuration); more than `limit` bytes is an error.
 Result<std::string> ReadFile(const std::string& path, std::uint64_t limit = 1U << 30U);
 
-/// Writes through a temporary name in the same folder and a rename, mode 0640: readers see the old file or the whole new one.
+/// Writes through a temporary name in the same folder and a rename, mode 0640: readers see the old file or the whole
+/// new one.
 Status WriteFileAtomically(const std::string& path, std::string_view content);
 
-/// Joins a folder and a name that came out of an input file. The name may not be absolute, contain "..", a separator or a
-/// control character, and the result may not be a symbolic link (decisions 20).
+/// Joins a folder and a name that came out of an input file. The name may not be absolute, contain "..", a separator or
+/// a control character, and the result may not be a symbolic link (decisions 20).
 Result<std::string> ResolveInside(const std::string& folder, std::string_view name);
 
 /// Absolute path without resolving links; "" stays "".
@@ -31,9 +36,6 @@ std::string AbsolutePath(const std::string& path);
 std::string JoinPath(std::string_view folder, std::string_view name);
 std::string ParentPath(const std::string& path);  ///< "." where there is none
 std::string BaseName(const std::string& path);
-
-/// Escapes control characters for a message or log line (accuracy_checker.md 1: they become '_').
-std::string Printable(std::string_view text);
 
 /// 14 digits of local time, YYYYmmddHHMMSS.
 std::string TimeStamp();

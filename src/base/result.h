@@ -11,13 +11,13 @@ namespace msprobe {
 /// What went wrong, as far as the caller must tell cases apart. The command line maps it to an exit code
 /// (spec decisions 21), the Python edge to an exception class.
 enum class ErrorCode : std::uint8_t {
-  kUsage,       ///< The command line or a call was used wrongly (exit code 2).
-  kInput,       ///< An input file or value cannot be used (exit code 1).
-  kOutput,      ///< An output cannot be written (exit code 1).
-  kDevice,      ///< A device or a framework cannot be used (exit code 1).
-  kPermission,  ///< A file may not be read or written (exit code 1).
-  kUnsupported, ///< The request is understood but not supported here.
-  kInternal,    ///< A fault of the tool itself.
+  kUsage,        ///< The command line or a call was used wrongly (exit code 2).
+  kInput,        ///< An input file or value cannot be used (exit code 1).
+  kOutput,       ///< An output cannot be written (exit code 1).
+  kDevice,       ///< A device or a framework cannot be used (exit code 1).
+  kPermission,   ///< A file may not be read or written (exit code 1).
+  kUnsupported,  ///< The request is understood but not supported here.
+  kInternal,     ///< A fault of the tool itself.
 };
 
 /// One clear line: what is wrong, where, and what to do.
@@ -30,8 +30,8 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT: implicit by design
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}    // NOLINT: implicit by design
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
