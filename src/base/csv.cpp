@@ -39,16 +39,16 @@ class RowParser {
  public:
   enum class Outcome { kMore, kRow, kTooLong };
 
+  /// After a row that ended with CR: drops the LF that belongs to it. To be called before each Feed.
+  void SkipLineFeed(std::string_view& text) {
+    if (state_ != State::kAfterReturn || text.empty()) return;
+    state_ = State::kCellStart;
+    if (text.front() == '\n') text.remove_prefix(1);
+  }
+
   /// Consumes bytes of `text` up to the end of a row.
   Outcome Feed(std::string_view& text) {
     while (!text.empty()) {
-      if (state_ == State::kAfterReturn) {
-        state_ = State::kCellStart;
-        if (text.front() == '\n') {
-          text.remove_prefix(1);
-          continue;
-        }
-      }
       if (!Step(text)) return Outcome::kTooLong;
       if (row_ended_) {
         row_ended_ = false;
@@ -189,7 +189,9 @@ Status ReadCsv(const std::string& path, const std::function<bool(std::size_t, st
       carried = 0;
     }
     const bool last = *count == 0;
-    while (!text.empty()) {
+    while (true) {
+      parser.SkipLineFeed(text);
+      if (text.empty()) break;
       const std::string_view before = text;
       const RowParser::Outcome outcome = parser.Feed(text);
       if (outcome == RowParser::Outcome::kTooLong) return RowTooLong(path, row);
