@@ -20,15 +20,15 @@ struct RecordPosition {
 
 struct DumpIndex {
   DumpHeader header;
-  bool has_data = false;  ///< "data" is there and is an object
+  bool has_data = false;                ///< "data" is there and is an object
   std::vector<RecordPosition> records;  ///< complete records in file order
-  bool truncated = false;  ///< the text ends or breaks behind the last complete record
-  std::string truncation;  ///< what broke and at which byte, when truncated
+  bool truncated = false;               ///< the text ends or breaks behind the last complete record
+  std::string truncation;               ///< what broke and at which byte, when truncated
 };
 
-/// Streams through a dump.json of any size in constant memory (but for names), keys in any order, NaN and Infinity accepted,
-/// also keys after "data". A file that is not JSON from its first byte on, is empty, or is no object: an error. A torn file
-/// gives the complete records and `truncated`.
+/// Streams through a dump.json of any size in constant memory (but for names), keys in any order, NaN and Infinity
+/// accepted, also keys after "data". A file that is not JSON from its first byte on, is empty, or is no object: an
+/// error. A torn file gives the complete records and `truncated`.
 Result<DumpIndex> IndexDump(const std::string& path);
 
 /// The whole file in order, record by record; `visit` returns false to stop. Returns as IndexDump does.

@@ -16,8 +16,8 @@ namespace msprobe {
 struct Element;
 struct Member;
 
-using ElementList = std::vector<Element>;    ///< list or tuple: a JSON array
-using ElementObject = std::vector<Member>;   ///< dict, or an object we do not interpret: keys in order
+using ElementList = std::vector<Element>;   ///< list or tuple: a JSON array
+using ElementObject = std::vector<Member>;  ///< dict, or an object we do not interpret: keys in order
 
 /// A tensor as dump.json describes it (spec dump_format.md 5.1).
 struct TensorElement {
@@ -37,11 +37,12 @@ struct TensorElement {
   ElementObject extra;    ///< keys we do not interpret, kept so that a dump written and read again is equal
 };
 
-/// `{"type": T, "value": V}`: int, float, bool, str, slice, ellipsis, torch.Size, torch.dtype, torch.device, numpy scalars.
+/// `{"type": T, "value": V}`: int, float, bool, str, slice, ellipsis, torch.Size, torch.dtype, torch.device, numpy
+/// scalars.
 struct TypedElement;
 
-/// One argument, output, gradient or part of one. A bare bool, integer, double or string occurs inside TypedElement::value
-/// and in files of other tools only.
+/// One argument, output, gradient or part of one. A bare bool, integer, double or string occurs inside
+/// TypedElement::value and in files of other tools only.
 struct Element {
   using Value = std::variant<std::monostate,  // null
                              bool, std::int64_t, std::uint64_t, double, std::string, ElementList, ElementObject,
@@ -53,8 +54,7 @@ struct Element {
   Element(Element&&) noexcept;
   Element& operator=(Element&&) noexcept;
   template <typename T>
-    requires(!std::is_same_v<std::decay_t<T>, Element>)
-  explicit Element(T v) : value(std::move(v)) {}
+  requires(!std::is_same_v<std::decay_t<T>, Element>) explicit Element(T v) : value(std::move(v)) {}
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value); }
   const ElementList* list() const { return std::get_if<ElementList>(&value); }

@@ -7,9 +7,12 @@
 
 namespace msprobe {
 
-/// Appends JSON text to `out`, never with line breaks. Doubles in the shortest form that reads back equal, always with '.' or
-/// exponent; non-finite numbers as the bare tokens NaN, Infinity, -Infinity; non-ASCII and control characters escaped
-/// (\uXXXX; bytes that are not UTF-8 become U+FFFD).
+/// Elements nested deeper than this are written as null and refused by the reader, so that nothing overruns the stack.
+inline constexpr int kMaxElementDepth = 400;
+
+/// Appends JSON text to `out`, never with line breaks. Doubles in the shortest form that reads back equal, always with
+/// '.' or exponent, as Python's repr prints them; non-finite numbers as the bare tokens NaN, Infinity, -Infinity;
+/// non-ASCII and control characters escaped (\uXXXX; bytes that are not UTF-8 become U+FFFD).
 void AppendJsonString(std::string& out, std::string_view text);
 void AppendJsonDouble(std::string& out, double value);
 void AppendJsonStatistic(std::string& out, const StatisticValue& value);

@@ -19,19 +19,20 @@ struct LoadedTensor {
   std::vector<std::byte> bytes;
 };
 
-/// The bytes of a `.pt` file as torch.load(weights_only=True) reads it (dump_format.md 9.2): ZIP, members stored, pickle
-/// protocol 2, location "cpu". A contiguous view is written as it is; a strided one with the range of storage that it covers
-/// and its strides, so that expanded tensors stay small (decisions 10). dtypes without a storage class of their own go as
-/// torch.UntypedStorage with _rebuild_tensor_v3.
+/// The bytes of a `.pt` file as torch.load(weights_only=True) reads it (dump_format.md 9.2): ZIP, members stored,
+/// pickle protocol 2, location "cpu". A contiguous view is written as it is; a strided one with the range of storage
+/// that it covers and its strides, so that expanded tensors stay small (decisions 10). dtypes without a storage class
+/// of their own go as torch.UntypedStorage with _rebuild_tensor_v3.
 Status WritePtFile(const std::string& path, const TensorView& view);
 
 /// A `.npy` file of format 1.0 (2.0 for long headers); bfloat16 and fp8 as float32, C order.
 Status WriteNpyFile(const std::string& path, const TensorView& view);
 
-/// Reads one tensor, never executing anything: of the pickle only the globals of dump_format.md 9.2 and the structure of one
-/// tensor are understood; sizes, offsets and strides are checked against the storage. Accepts files of torch.save in zip form,
-/// also those with `_rebuild_tensor_v3`, `_rebuild_parameter` and plug-in rebuild functions with the same leading arguments.
-/// Deflated members, big-endian files and everything else: an error that says what was found.
+/// Reads one tensor, never executing anything: of the pickle only the globals of dump_format.md 9.2 and the structure
+/// of one tensor are understood; sizes, offsets and strides are checked against the storage. Accepts files of
+/// torch.save in zip form, also those with `_rebuild_tensor_v3`, `_rebuild_parameter` and plug-in rebuild functions
+/// with the same leading arguments. Deflated members, big-endian files and everything else: an error that says what was
+/// found.
 Result<LoadedTensor> ReadPtFile(const std::string& path);
 Result<LoadedTensor> ReadNpyFile(const std::string& path);
 
