@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,7 +18,7 @@ struct TensorView {
   std::span<const std::int64_t> strides;
 };
 
-/// Number of elements; 1 for a 0-dimensional tensor.
+/// Number of elements; 1 for a 0-dimensional tensor. A product beyond int64 is cut to its maximum.
 std::int64_t ElementCount(const TensorView& view);
 
 /// Whether the elements lie in row-major order without gaps (dimensions of size 1 do not matter).
@@ -26,8 +27,42 @@ bool IsContiguous(const TensorView& view);
 /// Copies the elements in row-major order to `out`, which holds ElementCount(view) * ItemSize(view.dtype) bytes.
 void CopyContiguous(const TensorView& view, void* out);
 
-/// Calls `block(data, count)` with runs of elements in row-major order: straight into the tensor's memory where it is
-/// contiguous, else through a small buffer. The bytes of a run are `count * ItemSize`.
+/// Hands out the elements of a tensor in row-major order, run by run. Allocates nothing.
+class BlockReader {
+ public:
+  explicit BlockReader(const TensorView& view);
+
+  /// Elements not yet handed out.
+  std::int64_t remaining() const { return remaining_; }
+  bool contiguous() const { return rank_ == 0; }
+
+  /// The next `count` elements, `count` between 0 and remaining(): a pointer into the tensor where it is contiguous,
+  /// else `buffer`, filled (`count * ItemSize` bytes, aligned for the element).
+  const void* Next(std::int64_t count, void* buffer);
+
+ private:
+  // After merging, each dimension has at least two elements, so no tensor that fits into memory has more.
+  static constexpr int kMaxRank = 64;
+
+  void Gather(std::int64_t count, std::byte* out);
+  void Advance(std::int64_t steps);
+
+  const std::byte* position_;
+  std::size_t item_size_;
+  std::int64_t remaining_;
+  int rank_ = 0;  // of the merged shape; 0: contiguous
+  // Merged dimensions, innermost first; strides in bytes. Only the first rank_ entries are set.
+  std::array<std::int64_t, kMaxRank> sizes_;
+  std::array<std::int64_t, kMaxRank> strides_;
+  std::array<std::int64_t, kMaxRank> index_;
+};
+
+/// Bytes of the buffer through which ForEachBlock reads a tensor that is not contiguous.
+inline constexpr std::size_t kBlockBytes = 16384;
+
+/// Calls `block(data, count)` with runs of elements in row-major order: once, straight into the tensor's memory, where
+/// it is contiguous, else through a small buffer. The bytes of a run are `count * ItemSize`; every run but the last has
+/// kBlockBytes / ItemSize elements. No call for an empty tensor.
 template <typename Block>
 void ForEachBlock(const TensorView& view, Block&& block);
 
