@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 
 #include "numerics/statistics_kernel.h"
@@ -150,14 +151,10 @@ Statistics BoolStatistics(const TensorView& view, Statistics statistics) {
   bool all = true;
   ForEachBlock(view, [&](const void* data, std::int64_t count) {
     const auto* bytes = static_cast<const std::uint8_t*>(data);
-    std::uint8_t any_bits = 0;
-    bool has_zero = false;
-    for (std::int64_t i = 0; i < count; ++i) {
-      any_bits = static_cast<std::uint8_t>(any_bits | bytes[i]);
-      has_zero |= bytes[i] == 0;
-    }
-    any = any || any_bits != 0;
-    all = all && !has_zero;
+    const auto size = static_cast<std::size_t>(count);
+    // All bytes are zero if the first is and each equals its neighbour.
+    any = any || bytes[0] != 0 || std::memcmp(bytes, bytes + 1, size - 1) != 0;
+    all = all && std::memchr(bytes, 0, size) == nullptr;
   });
   statistics.max = any;
   statistics.min = all;

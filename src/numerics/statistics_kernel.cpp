@@ -151,7 +151,7 @@ HWY_NOINLINE void AddNonFinite(const std::byte* data, std::size_t count, Statist
     max = hn::Max(max, hn::IfThenElse(finite, value, negative));
     min = hn::Min(min, hn::IfThenElse(finite, value, positive));
     if (HWY_UNLIKELY(!hn::AllTrue(dw, finite))) {
-      sums->nan_count += hn::CountTrue(dw, hn::Ne(value, value));
+      sums->nan_count += hn::CountTrue(dw, hn::IsNaN(value));
       sums->positive_infinity_count += hn::CountTrue(dw, hn::Eq(value, positive));
       sums->negative_infinity_count += hn::CountTrue(dw, hn::Eq(value, negative));
     }

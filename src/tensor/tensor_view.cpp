@@ -38,6 +38,42 @@ void CopyRun(const std::byte* source, std::int64_t stride, std::size_t item_size
   }
 }
 
+// Transposes a plane whose columns lie dense in memory: out[row][column] = source[column * column_stride + row]. In
+// tiles of which both sides fit into the first-level cache; whole columns of a large plane would miss it at every
+// element.
+template <typename T>
+void TransposePlane(const std::byte* source, std::int64_t column_stride, std::int64_t rows, std::int64_t columns,
+                    std::byte* out) {
+  constexpr std::int64_t kSize = sizeof(T);
+  constexpr std::int64_t kTile = 32;
+  for (std::int64_t row = 0; row < rows; row += kTile) {
+    const std::int64_t row_end = std::min(rows, row + kTile);
+    for (std::int64_t column = 0; column < columns; column += kTile) {
+      const std::int64_t column_end = std::min(columns, column + kTile);
+      for (std::int64_t i = row; i < row_end; ++i) {
+        CopyStrided<T>(source + column * column_stride + i * kSize, column_stride, column_end - column,
+                       out + (i * columns + column) * kSize);
+      }
+    }
+  }
+}
+
+void TransposePlane(std::size_t item_size, const std::byte* source, std::int64_t column_stride, std::int64_t rows,
+                    std::int64_t columns, std::byte* out) {
+  switch (item_size) {
+    case 1:
+      return TransposePlane<std::uint8_t>(source, column_stride, rows, columns, out);
+    case 2:
+      return TransposePlane<std::uint16_t>(source, column_stride, rows, columns, out);
+    case 4:
+      return TransposePlane<std::uint32_t>(source, column_stride, rows, columns, out);
+    case 8:
+      return TransposePlane<std::uint64_t>(source, column_stride, rows, columns, out);
+    default:
+      return TransposePlane<Pair64>(source, column_stride, rows, columns, out);
+  }
+}
+
 }  // namespace
 
 std::int64_t ElementCount(const TensorView& view) {
@@ -118,19 +154,27 @@ const void* BlockReader::Next(std::int64_t count, void* buffer) {
 
 void BlockReader::Gather(std::int64_t count, std::byte* out) {
   while (count > 0) {
+    if (index_[0] == 0 && rank_ > 1 && strides_[1] == static_cast<std::int64_t>(item_size_) && count >= 2 * sizes_[0]) {
+      const std::int64_t rows = std::min(count / sizes_[0], sizes_[1] - index_[1]);
+      TransposePlane(item_size_, position_, strides_[0], rows, sizes_[0], out);
+      out += rows * sizes_[0] * static_cast<std::int64_t>(item_size_);
+      count -= rows * sizes_[0];
+      Advance(1, rows);
+      continue;
+    }
     const std::int64_t run = std::min(count, sizes_[0] - index_[0]);
     CopyRun(position_, strides_[0], item_size_, run, out);
     out += run * static_cast<std::int64_t>(item_size_);
     count -= run;
-    Advance(run);
+    Advance(0, run);
   }
 }
 
-// Moves `steps` elements on within the innermost dimension, and on to the next row at its end.
-void BlockReader::Advance(std::int64_t steps) {
-  position_ += steps * strides_[0];
-  index_[0] += steps;
-  for (int i = 0; index_[i] == sizes_[i];) {
+// Moves `steps` on within a dimension, and on to the next one at its end.
+void BlockReader::Advance(int dimension, std::int64_t steps) {
+  position_ += steps * strides_[dimension];
+  index_[dimension] += steps;
+  for (int i = dimension; index_[i] == sizes_[i];) {
     position_ -= index_[i] * strides_[i];
     index_[i] = 0;
     if (++i == rank_) {

@@ -27,7 +27,8 @@ bool IsContiguous(const TensorView& view);
 /// Copies the elements in row-major order to `out`, which holds ElementCount(view) * ItemSize(view.dtype) bytes.
 void CopyContiguous(const TensorView& view, void* out);
 
-/// Hands out the elements of a tensor in row-major order, run by run. Allocates nothing.
+/// Hands out the elements of a tensor in row-major order, run by run. Allocates nothing. Long runs are faster where the
+/// tensor is transposed.
 class BlockReader {
  public:
   explicit BlockReader(const TensorView& view);
@@ -45,7 +46,7 @@ class BlockReader {
   static constexpr int kMaxRank = 64;
 
   void Gather(std::int64_t count, std::byte* out);
-  void Advance(std::int64_t steps);
+  void Advance(int dimension, std::int64_t steps);
 
   const std::byte* position_;
   std::size_t item_size_;
@@ -57,12 +58,12 @@ class BlockReader {
   std::array<std::int64_t, kMaxRank> index_;
 };
 
-/// Bytes of the buffer through which ForEachBlock reads a tensor that is not contiguous.
-inline constexpr std::size_t kBlockBytes = 16384;
+/// Every run of ForEachBlock but the last is a multiple of this many elements.
+inline constexpr std::int64_t kBlockElements = 1024;
 
 /// Calls `block(data, count)` with runs of elements in row-major order: once, straight into the tensor's memory, where
-/// it is contiguous, else through a small buffer. The bytes of a run are `count * ItemSize`; every run but the last has
-/// kBlockBytes / ItemSize elements. No call for an empty tensor.
+/// it is contiguous, else through a buffer (on the stack; large tensors get a larger one). The bytes of a run are
+/// `count * ItemSize`. No call for an empty tensor.
 template <typename Block>
 void ForEachBlock(const TensorView& view, Block&& block);
 
