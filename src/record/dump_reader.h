@@ -4,8 +4,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/file_handle.h"
 #include "base/result.h"
 #include "record/element.h"
 
@@ -44,13 +46,11 @@ class RecordTextReader {
   static Result<RecordTextReader> Open(const std::string& path);
   Result<std::string> Read(const RecordPosition& position) const;
 
-  RecordTextReader(RecordTextReader&& other) noexcept;
-  RecordTextReader& operator=(RecordTextReader&& other) noexcept;
-  ~RecordTextReader();
-
  private:
-  explicit RecordTextReader(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_ = -1;
+  RecordTextReader(FileHandle file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+
+  FileHandle file_;
+  std::string path_;
 };
 
 }  // namespace msprobe
