@@ -24,7 +24,8 @@ void ConvertToDouble(DType dtype, const void* data, std::int64_t count, double* 
 void ConvertToFloat(DType dtype, const void* data, std::int64_t count, float* out);
 
 /// Converts to a floating dtype. As torch does, the value is rounded to float32 first where the target is narrower than
-/// that, then to the target (nearest, ties to even; overflow to infinity, or NaN in the formats without).
+/// that, then to the target (nearest, ties to even; on overflow infinity, NaN or the largest value, see
+/// float_formats.h).
 void ConvertFromDouble(const double* data, std::int64_t count, DType dtype, void* out);
 
 }  // namespace msprobe

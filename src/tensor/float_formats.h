@@ -75,28 +75,30 @@ constexpr std::uint16_t FloatToBFloat16(float value) {
   return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16U) & 1U)) >> 16U);
 }
 
-/// One of the fp8 formats with a sign. `kUnsignedZero` marks the "fnuz" formats: a single zero, NaN is 0x80.
-template <int kMantissaBits, int kBias, bool kHasInfinity, bool kUnsignedZero>
+/// One of the fp8 formats with a sign. float8_e4m3fn has no infinity and saturates (infinity too), float8_e5m2 has one,
+/// the "fnuz" formats have a single zero and NaN alone, 0x80, to which they overflow.
+enum class Float8Kind : std::uint8_t { kSaturating, kWithInfinity, kUnsignedZero };
+
+template <int kMantissaBits, int kBias, Float8Kind kKind>
 struct Float8Format {
-  static constexpr int kExponentBits = 7 - kMantissaBits;
-  /// Largest finite magnitude code.
-  static constexpr std::uint32_t kMaxCode =
-      kUnsignedZero ? 0x7FU : (kHasInfinity ? (0x7FU & ~((1U << kMantissaBits) - 1U)) - 1U : 0x7EU);
+  static constexpr bool kHasInfinity = kKind == Float8Kind::kWithInfinity;
+  static constexpr bool kUnsignedZero = kKind == Float8Kind::kUnsignedZero;
+  static constexpr std::uint32_t kInfinityCode = 0x7FU & ~((1U << kMantissaBits) - 1U);
+  static constexpr std::uint32_t kNanCode = kUnsignedZero ? 0x80U : 0x7FU;
+  /// Largest finite magnitude.
+  static constexpr std::uint32_t kMaxCode = kUnsignedZero ? 0x7FU : (kHasInfinity ? kInfinityCode - 1U : 0x7EU);
 
   static constexpr float ToFloat(std::uint8_t code) {
     const std::uint32_t magnitude = code & 0x7FU;
     const std::uint32_t sign = static_cast<std::uint32_t>(code & 0x80U) << 24U;
-    if (kUnsignedZero && code == 0x80U) {
+    if (kHasInfinity && magnitude == kInfinityCode) {
+      return std::bit_cast<float>(sign | float_formats_internal::kInfinityBits);
+    }
+    if (kUnsignedZero ? code == kNanCode : magnitude > kMaxCode) {
       return std::numeric_limits<float>::quiet_NaN();
     }
-    if (magnitude > kMaxCode) {
-      const bool infinite = kHasInfinity && magnitude == kMaxCode + 1U;
-      const float value = infinite ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
-      return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
-    }
     std::uint32_t bits = 0;
-    const std::uint32_t exponent = magnitude >> kMantissaBits;
-    if (exponent == 0) {
+    if (magnitude >> kMantissaBits == 0) {
       constexpr std::uint32_t kMagic = static_cast<std::uint32_t>(128 - kBias) << 23U;
       bits = std::bit_cast<std::uint32_t>(std::bit_cast<float>(kMagic | (magnitude << (23 - kMantissaBits))) -
                                           std::bit_cast<float>(kMagic));
@@ -108,31 +110,31 @@ struct Float8Format {
 
   static constexpr std::uint8_t FromFloat(float value) {
     using namespace float_formats_internal;  // NOLINT: local
-    constexpr std::uint32_t kNan = kUnsignedZero ? 0x80U : 0x7FU;
-    constexpr std::uint32_t kOverflow = kHasInfinity ? kMaxCode + 1U : kNan;
+    constexpr std::uint32_t kOverflow =
+        kHasInfinity ? kInfinityCode : (kKind == Float8Kind::kSaturating ? kMaxCode : kNanCode);
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = (bits >> 24U) & 0x80U;
     const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
     std::uint32_t code = kOverflow;
     if (magnitude > kInfinityBits) {
-      code = kNan;
+      code = kNanCode;
     } else if (magnitude < kInfinityBits) {
       code = RoundMagnitude<kMantissaBits, kBias>(magnitude);
       if (code > kMaxCode) {
         code = kOverflow;
       }
     }
-    if (kUnsignedZero && (code == 0 || code == kNan)) {
+    if (kUnsignedZero && (code == 0 || code == kNanCode)) {
       return static_cast<std::uint8_t>(code);
     }
     return static_cast<std::uint8_t>(sign | code);
   }
 };
 
-using Float8E4M3FnFormat = Float8Format<3, 7, false, false>;
-using Float8E4M3FnuzFormat = Float8Format<3, 8, false, true>;
-using Float8E5M2Format = Float8Format<2, 15, true, false>;
-using Float8E5M2FnuzFormat = Float8Format<2, 16, false, true>;
+using Float8E4M3FnFormat = Float8Format<3, 7, Float8Kind::kSaturating>;
+using Float8E4M3FnuzFormat = Float8Format<3, 8, Float8Kind::kUnsignedZero>;
+using Float8E5M2Format = Float8Format<2, 15, Float8Kind::kWithInfinity>;
+using Float8E5M2FnuzFormat = Float8Format<2, 16, Float8Kind::kUnsignedZero>;
 
 /// float8_e8m0fnu: an exponent alone, no sign, no zero; 255 is NaN.
 struct Float8E8M0FnuFormat {
