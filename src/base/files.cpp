@@ -149,8 +149,13 @@ Status CheckInputDirectory(const std::string& path) {
   return {};
 }
 
+Status CheckOutputPath(const std::string& path) {
+  Status text = CheckPathText(path);
+  return text.ok() ? text : Status(Error{ErrorCode::kOutput, text.error().message});
+}
+
 Status CreateDirectories(const std::string& path) {
-  if (Status text = CheckPathText(path); !text.ok()) return Error{ErrorCode::kOutput, text.error().message};
+  if (Status text = CheckOutputPath(path); !text.ok()) return text;
   const std::string absolute = AbsolutePath(path);
   for (std::size_t end = 1; end <= absolute.size(); ++end) {
     if (end < absolute.size() && absolute[end] != '/') continue;
@@ -187,7 +192,7 @@ Result<std::string> ReadFile(const std::string& path, std::uint64_t limit) {
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content) {
-  if (Status text = CheckPathText(path); !text.ok()) return Error{ErrorCode::kOutput, text.error().message};
+  if (Status text = CheckOutputPath(path); !text.ok()) return text;
   Result<NewFile> file = NewFile::Create(ParentPath(path));
   if (!file.ok()) return file.error();
   if (Status written = file->Append(content); !written.ok()) return written;

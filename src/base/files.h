@@ -17,6 +17,9 @@ Status CheckInputFile(const std::string& path, std::string_view required_suffix 
                       std::vector<std::string>* warnings = nullptr);
 Status CheckInputDirectory(const std::string& path);
 
+/// The same rules for a path that need not exist yet: text and lengths only.
+Status CheckOutputPath(const std::string& path);
+
 /// Creates the directory and its parents with mode 0750; an existing directory is fine.
 Status CreateDirectories(const std::string& path);
 

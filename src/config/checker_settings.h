@@ -18,8 +18,9 @@ struct CheckerSettings {
   std::vector<std::string> warnings;
 };
 
-/// `yaml_path` empty: the compiled-in default. `config_json_path` empty: not given; with it the lists and error_data_path come
-/// from its section "run_ut" (or "acc_check") only. Unknown names in a list are an error naming them and the nearest known.
+/// `yaml_path` empty: the compiled-in default. `config_json_path` empty: not given; with it the lists and
+/// error_data_path come from its section "run_ut" (or "acc_check") only. Unknown names in a list are an error naming
+/// them and the nearest known.
 Result<CheckerSettings> LoadCheckerSettings(const std::string& yaml_path, const std::string& config_json_path,
                                             const SupportList& names);
 

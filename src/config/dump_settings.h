@@ -22,8 +22,8 @@ struct DataMode {
   bool output = true;
 };
 
-/// A validated config.json with the constructor's arguments on top (config.md 1.2: argument that is not None > file > packaged
-/// default). `dump_path` is absolute.
+/// A validated config.json with the constructor's arguments on top (config.md 1.2: argument that is not None > file >
+/// packaged default). `dump_path` is absolute.
 struct DumpSettings {
   Task task = Task::kStatistics;
   Level level = Level::kL1;
@@ -39,9 +39,9 @@ struct DumpSettings {
   std::string file_format = "npy";
   std::int64_t overflow_nums = 1;
   bool extra_info = true;
-  std::optional<std::int64_t> seed;           ///< only if the file says so explicitly
-  std::optional<bool> is_deterministic;       ///< only if the file says so explicitly
-  std::vector<std::string> warnings;          ///< one line each: unknown keys with the nearest known one, ignored values
+  std::optional<std::int64_t> seed;      ///< only if the file says so explicitly
+  std::optional<bool> is_deterministic;  ///< only if the file says so explicitly
+  std::vector<std::string> warnings;     ///< one line each: unknown keys with the nearest known one, ignored values
 };
 
 /// What the constructor was given; absent = None.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"  // Nearest, for "did you mean"
 
 namespace msprobe {
 
@@ -16,13 +17,15 @@ struct SupportList {
   bool Contains(std::string_view category, std::string_view name) const;
 };
 
-/// Reads the editable file; `path` empty: the compiled-in default (decisions 46). Errors name file, line and key.
+/// Reads the editable file; `path` empty: the compiled-in default (decisions 46). Errors name file, line and key. A
+/// repeated name counts once, of a repeated category the last counts.
 Result<SupportList> LoadPyTorchSupportList(const std::string& path);
 
 /// Names that white and black lists may hold: functional, tensor, torch, torch_npu (api_lists.md).
 bool IsKnownCheckerName(const SupportList& list, std::string_view name);
 
-/// Nearest known text by edit distance, "" when nothing is near. For "did you mean".
-std::string Nearest(std::string_view text, const std::vector<std::string>& known);
+/// The known checker name nearest to a wrong one, "" when nothing is near. A name with its group or module in front
+/// ("Functional.relu", "torch.relu") leads to the bare name.
+std::string NearestCheckerName(const SupportList& list, std::string_view name);
 
 }  // namespace msprobe
