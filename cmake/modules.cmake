@@ -1,8 +1,9 @@
 # A folder under src/ is a module: one static library msprobe_<name> of all its sources.
 #   msprobe_module(<name> [DEPENDS <module>...] [LIBRARIES <library>...] [GENERATED_DEFAULTS])
-# LIBRARIES: hwy, isal (shared, bundled into the wheel's extension only), yaml-cpp (static).
+# LIBRARIES: hwy, isal (shared, bundled into the wheel's extension only), yaml-cpp.
 
-set(MSPROBE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Werror)
+# -Wrestrict: gcc 12 sees overlapping copies in std::string + std::string (gcc bug 105329).
+set(MSPROBE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wno-restrict -Werror)
 
 function(msprobe_options target)
   target_compile_options(${target} PRIVATE ${MSPROBE_WARNINGS})
@@ -37,8 +38,11 @@ function(msprobe_module name)
     target_link_libraries(msprobe_${name} PUBLIC PkgConfig::ISAL)
   endif()
   if(yaml-cpp IN_LIST ARG_LIBRARIES)
-    find_library(MSPROBE_YAML_CPP NAMES libyaml-cpp.a REQUIRED)
-    target_link_libraries(msprobe_${name} PUBLIC ${MSPROBE_YAML_CPP})
+    # Debian's static library is not position independent: executables take it, the extension the shared one.
+    find_library(MSPROBE_YAML_CPP_STATIC NAMES libyaml-cpp.a REQUIRED)
+    find_library(MSPROBE_YAML_CPP_SHARED NAMES libyaml-cpp.so REQUIRED)
+    target_link_libraries(msprobe_${name} PUBLIC
+      $<IF:$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>,${MSPROBE_YAML_CPP_STATIC},${MSPROBE_YAML_CPP_SHARED}>)
   endif()
   if(ARG_GENERATED_DEFAULTS)
     include(${PROJECT_SOURCE_DIR}/cmake/defaults.cmake)

@@ -1,0 +1,51 @@
+"""Log lines on standard output: `<time> (<pid>) [rank <r>] [<LEVEL>] <text>`, level by MSPROBE_LOG_LEVEL (0 debug .. 4 nothing)."""
+
+import os
+import re
+import time
+
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]|%(?:08|0[abcd]|7f)", re.IGNORECASE)
+
+
+def _threshold():
+    value = os.environ.get("MSPROBE_LOG_LEVEL", "1")
+    return int(value) if value in ("0", "1", "2", "3", "4") else 1
+
+
+class Logger:
+    """Prints for one process; the debugger tells it the rank."""
+
+    def __init__(self):
+        self.rank = None
+        self._threshold = _threshold()
+
+    def _print(self, level, text):
+        if level < self._threshold:
+            return
+        rank = "" if self.rank is None else " [rank %d]" % self.rank
+        line = "%s (%d)%s [%s] %s" % (
+            time.strftime("%Y-%m-%d %H:%M:%S"), os.getpid(), rank, _LEVELS[level], _CONTROL.sub("_", text))
+        try:
+            print(line, flush=True)
+        except (OSError, ValueError):  # a closed standard output must not stop a training
+            pass
+
+    def debug(self, text):
+        self._print(0, text)
+
+    def info(self, text):
+        self._print(1, text)
+
+    def info_on_rank_0(self, text):
+        if not self.rank:
+            self._print(1, text)
+
+    def warning(self, text):
+        self._print(2, text)
+
+    def error(self, text):
+        self._print(3, text)
+
+
+logger = Logger()

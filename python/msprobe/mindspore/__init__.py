@@ -1,0 +1,1 @@
+"""Precision-data dump for MindSpore. Needs no PyTorch."""

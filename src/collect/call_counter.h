@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace msprobe {
+
+/// Numbers the calls of each API from 0 in every step (pytorch_dump.md 6.2): only outermost calls made while collecting
+/// count, and a call that raises gives its number back.
+class CallCounter {
+ public:
+  /// Registers "Prefix.api" and returns its index.
+  std::size_t Register(std::string full_name) {
+    names_.push_back(std::move(full_name));
+    counts_.push_back(0);
+    return names_.size() - 1;
+  }
+  const std::string& name(std::size_t api) const { return names_[api]; }
+  std::uint64_t Take(std::size_t api) { return counts_[api]++; }
+  /// Only if no later call has taken a number meanwhile (another thread), so that numbers stay unique.
+  void GiveBack(std::size_t api, std::uint64_t number) {
+    if (counts_[api] == number + 1) {
+      counts_[api] = number;
+    }
+  }
+  void Reset() { counts_.assign(counts_.size(), 0); }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<std::uint64_t> counts_;
+};
+
+}  // namespace msprobe

@@ -1,0 +1,133 @@
+#include "collect/step_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "base/files.h"
+
+namespace msprobe {
+namespace {
+
+Error Failed(const std::string& what, const std::string& path) {
+  return Error{ErrorCode::kOutput, "cannot " + what + " " + Printable(path) + ": " + std::strerror(errno)};
+}
+
+bool IsEmpty(const std::string& path) {
+  DIR* directory = opendir(path.c_str());
+  if (directory == nullptr) {
+    return false;
+  }
+  bool empty = true;
+  while (const dirent* entry = readdir(directory)) {
+    if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) {
+      empty = false;
+      break;
+    }
+  }
+  closedir(directory);
+  return empty;
+}
+
+/// Local time of the last change of the folder's dump.json, else of the folder, as 14 digits.
+std::string LastChange(const std::string& path) {
+  struct stat info {};
+  if (stat(JoinPath(path, "dump.json").c_str(), &info) != 0 && stat(path.c_str(), &info) != 0) {
+    return TimeStamp();
+  }
+  std::tm parts{};
+  localtime_r(&info.st_mtime, &parts);
+  std::array<char, 16> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%d%H%M%S", &parts);
+  return text.data();
+}
+
+/// Opens the folder without following a link and locks it; -1 when somebody else holds the lock or it cannot be opened.
+int OpenLocked(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) {
+    return -1;
+  }
+  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(descriptor);
+    errno = EWOULDBLOCK;
+    return -1;
+  }
+  return descriptor;  // where locks are not supported the folder counts as free
+}
+
+}  // namespace
+
+Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::int64_t step,
+                                            std::optional<std::int64_t> rank) {
+  StepDirectory result;
+  result.step_path_ = JoinPath(dump_path, "step" + std::to_string(step));
+  if (Status made = CreateDirectories(result.step_path_); !made.ok()) {
+    return made.error();
+  }
+  std::string name = rank ? "rank" + std::to_string(*rank) : "rank";
+  // Another process may create or set aside the same folder at the same moment; each turn makes progress or gives way.
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    const std::string path = JoinPath(result.step_path_, name);
+    const bool created = mkdir(path.c_str(), 0750) == 0;
+    if (!created && errno != EEXIST) {
+      return Failed("create the folder", path);
+    }
+    const int lock = OpenLocked(path);
+    if (lock < 0) {
+      if (errno != EWOULDBLOCK) {
+        return Failed("open the folder", path);
+      }
+      name = (rank ? "rank" + std::to_string(*rank) : std::string("rank")) + "_p" + std::to_string(getpid());
+      result.warning_ = "another running process writes to " + path + "; this one writes to " + name;
+      continue;
+    }
+    if (created || IsEmpty(path)) {
+      chmod(path.c_str(), 0750);
+      result.path_ = path;
+      result.lock_ = lock;
+      return result;
+    }
+    std::string aside = path + "." + LastChange(path);
+    struct stat info {};
+    for (int suffix = 1; lstat(aside.c_str(), &info) == 0; ++suffix) {
+      aside = path + "." + LastChange(path) + "_" + std::to_string(suffix);
+    }
+    const bool renamed = rename(path.c_str(), aside.c_str()) == 0;
+    const int rename_error = errno;
+    close(lock);
+    if (!renamed && rename_error != ENOENT) {
+      errno = rename_error;
+      return Failed("set aside the folder of an earlier run,", path);
+    }
+    result.warning_ = path + " holds the data of an earlier run; it is now " + BaseName(aside);
+  }
+  return Error{ErrorCode::kOutput,
+               "cannot claim a folder for this process in " + result.step_path_ + ": other processes keep claiming it"};
+}
+
+StepDirectory::StepDirectory(StepDirectory&& other) noexcept { *this = std::move(other); }
+
+StepDirectory& StepDirectory::operator=(StepDirectory&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(step_path_, other.step_path_);
+  std::swap(warning_, other.warning_);
+  std::swap(lock_, other.lock_);
+  return *this;
+}
+
+StepDirectory::~StepDirectory() {
+  if (lock_ >= 0) {
+    close(lock_);
+  }
+}
+
+}  // namespace msprobe

@@ -1,0 +1,175 @@
+#include "python/api_recorder.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "python/gradient_hooks.h"
+#include "python/operator_note.h"
+
+namespace msprobe {
+namespace {
+
+struct ApiRecorder {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  std::shared_ptr<Recording>* recording;
+};
+
+PyTypeObject* api_recorder_type = nullptr;
+
+/// A call between its begin and its end.
+struct PendingCall {
+  ApiCall call;
+  Record forward;
+  std::vector<InputEdge> inputs;
+  std::optional<std::uint64_t> sequence_number;
+};
+
+int FindApi(const Recording& recording, PyObject* function) {
+  PyObject* index = PyDict_GetItemWithError(recording.api_table.get(), function);
+  if (index == nullptr) {
+    PyErr_Clear();  // a function that cannot be hashed is in no list
+    return -1;
+  }
+  return static_cast<int>(PyLong_AsLong(index));
+}
+
+void Begin(Recording& recording, int api, PyObject* arguments, PyObject* keywords, PendingCall& pending) {
+  const TorchAccess::Quiet quiet(recording.torch);
+  Collector& collector = recording.collector;
+  pending.call = collector.BeginCall(static_cast<std::size_t>(api));
+  if (collector.data_mode().backward) {
+    pending.inputs = ReadInputEdges(recording.torch, arguments, keywords);
+    pending.sequence_number = recording.torch.NextSequenceNumber();
+  }
+  if (!pending.call.keeps_forward) {
+    return;
+  }
+  pending.forward.name = pending.call.name + ".forward";
+  if (collector.data_mode().input) {
+    ElementObject& sections = pending.forward.sections;
+    sections.push_back(Member{"input_args", recording.values.CaptureTuple(arguments, pending.forward.name, "input")});
+    sections.push_back(Member{"input_kwargs", recording.values.CaptureKeywords(keywords, pending.forward.name)});
+  }
+}
+
+void End(const std::shared_ptr<Recording>& recording, PendingCall& pending, PyObject* output) {
+  const TorchAccess::Quiet quiet(recording->torch);
+  Collector& collector = recording->collector;
+  if (pending.call.keeps_forward) {
+    if (collector.data_mode().output) {
+      pending.forward.sections.push_back(
+          Member{"output", recording->values.CaptureOutput(output, pending.forward.name)});
+    }
+    static const std::string no_stack;
+    collector.Add(pending.forward, recording->collects_stacks ? recording->stack.Text() : no_stack);
+  }
+  if (collector.data_mode().backward) {
+    HookGradients(recording, std::move(pending.call), pending.inputs, output, pending.sequence_number);
+  }
+}
+
+/// Runs one stage of recording; a failure is told once and makes the rest of this call's recording void.
+template <typename Stage>
+bool Guarded(Recording& recording, const char* where, const Stage& stage) {
+  try {
+    stage();
+    return true;
+  } catch (const PythonError&) {
+    recording.ReportPythonError(where);
+  } catch (const std::exception& error) {
+    recording.Report(where, error.what());
+  }
+  return false;
+}
+
+PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, int api, PyObject* function, PyObject* arguments,
+                       PyObject* keywords) {
+  PendingCall pending;
+  const bool begun = Guarded(*recording, "recording the inputs of a call",
+                             [&] { Begin(*recording, api, arguments, keywords, pending); });
+  PyObject* output = PyObject_Call(function, arguments, keywords);
+  if (output == nullptr) {
+    if (begun) {
+      recording->collector.AbandonCall(pending.call);
+    }
+    return nullptr;
+  }
+  if (begun) {
+    Guarded(*recording, "recording the output of a call", [&] { End(recording, pending, output); });
+  }
+  return output;
+}
+
+PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keyword_names) {
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (count < 3 || (keyword_names != nullptr && PyTuple_GET_SIZE(keyword_names) != 0)) {
+    PyErr_SetString(PyExc_TypeError, "expected (mode, func, types, args=(), kwargs=None), all by position");
+    return nullptr;
+  }
+  Object no_arguments;
+  PyObject* function = arguments[1];
+  PyObject* call_arguments = count > 3 ? arguments[3] : nullptr;
+  if (call_arguments == nullptr) {
+    no_arguments = Object::Steal(PyTuple_New(0));
+    call_arguments = no_arguments.get();
+  }
+  PyObject* keywords = count > 4 && arguments[4] != Py_None ? arguments[4] : nullptr;
+  const std::shared_ptr<Recording> recording = *reinterpret_cast<ApiRecorder*>(self)->recording;
+  const int note = TakeOperatorNote();
+  if (recording->collector.collecting()) {
+    const int api = note >= 0 ? note : FindApi(*recording, function);
+    if (api >= 0) {
+      return RecordedCall(recording, api, function, call_arguments, keywords);
+    }
+  }
+  return PyObject_Call(function, call_arguments, keywords);
+}
+
+/// torch requires the handler to be a method bound to its mode.
+PyObject* Bind(PyObject* self, PyObject* mode, PyObject* /*owner*/) {
+  if (mode == nullptr || mode == Py_None) {
+    Py_INCREF(self);
+    return self;
+  }
+  return PyMethod_New(self, mode);
+}
+
+void Deallocate(PyObject* self) {
+  delete reinterpret_cast<ApiRecorder*>(self)->recording;
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // namespace
+
+Object MakeApiRecorder(std::shared_ptr<Recording> recording) {
+  Object object = Checked(api_recorder_type->tp_alloc(api_recorder_type, 0));
+  auto* recorder = reinterpret_cast<ApiRecorder*>(object.get());
+  recorder->vectorcall = CallRecorder;
+  recorder->recording = new std::shared_ptr<Recording>(std::move(recording));
+  return object;
+}
+
+void InitialiseApiRecorder() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(ApiRecorder, vectorcall), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
+                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_descr_get, reinterpret_cast<void*>(Bind)},
+                                {Py_tp_members, members},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"msprobe._core.ApiRecorder", sizeof(ApiRecorder), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
+  Object type = Checked(PyType_FromSpec(&spec));
+  api_recorder_type = reinterpret_cast<PyTypeObject*>(type.get());
+  Py_INCREF(api_recorder_type);
+}
+
+}  // namespace msprobe

@@ -1,0 +1,118 @@
+#include "python/call_stack.h"
+
+#include <frameobject.h>
+
+#include <string_view>
+
+#include "record/json_writer.h"
+
+namespace msprobe {
+namespace {
+
+int LastInstruction(PyFrameObject* frame) {
+#if PY_VERSION_HEX >= 0x030B0000
+  return PyFrame_GetLasti(frame);
+#else
+  return frame->f_lasti;
+#endif
+}
+
+Object CurrentFrame() { return Object::Borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame())); }
+
+Object Caller(PyObject* frame) {
+  return Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(frame))));
+}
+
+Object CodeOf(PyObject* frame) {
+  return Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(reinterpret_cast<PyFrameObject*>(frame))));
+}
+
+std::string_view Utf8(PyObject* text) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+  if (data == nullptr) {
+    PyErr_Clear();
+    return {};
+  }
+  return {data, static_cast<std::size_t>(size)};
+}
+
+/// The source line without surrounding blanks; empty where there is no source.
+std::string SourceLine(PyObject* file_name, int line) {
+  Object linecache = Object::Steal(PyImport_ImportModule("linecache"));
+  Object text =
+      linecache ? Object::Steal(PyObject_CallMethod(linecache.get(), "getline", "Oi", file_name, line)) : Object();
+  if (!text) {
+    PyErr_Clear();
+    return {};
+  }
+  std::string_view source = Utf8(text.get());
+  const std::size_t first = source.find_first_not_of(" \t\r\n\f");
+  if (first == std::string_view::npos) {
+    return {};
+  }
+  source.remove_prefix(first);
+  return std::string(source.substr(0, source.find_last_not_of(" \t\r\n\f") + 1));
+}
+
+}  // namespace
+
+const std::string& CallStack::Text() {
+  walked_.clear();
+  std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a over addresses and offsets
+  for (Object frame = CurrentFrame(); frame; frame = Caller(frame.get())) {
+    Object code = CodeOf(frame.get());
+    auto* code_object = reinterpret_cast<PyCodeObject*>(code.get());  // the frame keeps it alive
+    const Frame entry{code_object, LastInstruction(reinterpret_cast<PyFrameObject*>(frame.get()))};
+    hash = (hash ^ reinterpret_cast<std::uintptr_t>(entry.code)) * 1099511628211ULL;
+    hash = (hash ^ static_cast<std::uint64_t>(entry.instruction)) * 1099511628211ULL;
+    walked_.push_back(entry);
+  }
+  const auto [begin, end] = entries_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (it->second.frames == walked_) {
+      return it->second.text;
+    }
+  }
+  Entry entry;
+  entry.frames = walked_;
+  entry.codes.reserve(walked_.size());
+  for (const Frame& frame : walked_) {
+    entry.codes.push_back(Object::Borrow(reinterpret_cast<PyObject*>(frame.code)));
+  }
+  entry.text = Render();
+  return entries_.emplace(hash, std::move(entry))->second.text;
+}
+
+void CallStack::Clear() { entries_.clear(); }
+
+std::string CallStack::Render() {
+  std::string text = "[";
+  for (Object frame = CurrentFrame(); frame; frame = Caller(frame.get())) {
+    Object code = CodeOf(frame.get());
+    const int line = PyFrame_GetLineNumber(reinterpret_cast<PyFrameObject*>(frame.get()));
+    const std::string frame_text = FrameText(reinterpret_cast<PyCodeObject*>(code.get()), line);
+    if (!frame_text.empty()) {
+      text += text.size() == 1 ? "" : ", ";
+      AppendJsonString(text, frame_text);
+    }
+  }
+  text += ']';
+  return text;
+}
+
+std::string CallStack::FrameText(PyCodeObject* code, int line) {
+  const std::string_view file = Utf8(code->co_filename);
+  if (file.empty() || (!tool_folder_.empty() && file.starts_with(tool_folder_))) {
+    return {};
+  }
+  const std::string source = SourceLine(code->co_filename, line);
+  if (source.empty()) {
+    return {};
+  }
+  std::string text = "File ";
+  text.append(file).append(", line ").append(std::to_string(line)).append(", in ").append(Utf8(code->co_name));
+  return text.append(", \n ").append(source);
+}
+
+}  // namespace msprobe

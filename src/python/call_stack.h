@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "python/object.h"
+
+namespace msprobe {
+
+/// The Python frames above the current call as the JSON array of stack.json (dump_format.md 10), innermost first. Texts
+/// of equal stacks are made once: a stack is told by its code objects and instruction offsets alone.
+class CallStack {
+ public:
+  /// Frames of files under `tool_folder` are left out.
+  explicit CallStack(std::string tool_folder) : tool_folder_(std::move(tool_folder)) {}
+
+  /// Valid until the next call.
+  const std::string& Text();
+  /// Forgets all texts, and the code objects kept alive for them.
+  void Clear();
+
+ private:
+  struct Frame {
+    PyCodeObject* code;
+    int instruction;
+    bool operator==(const Frame& other) const = default;
+  };
+  struct Entry {
+    std::vector<Frame> frames;
+    std::vector<Object> codes;  // keeps the addresses in `frames` from being reused
+    std::string text;
+  };
+
+  std::string Render();
+  std::string FrameText(PyCodeObject* code, int line);
+
+  std::string tool_folder_;
+  std::vector<Frame> walked_;
+  std::unordered_multimap<std::uint64_t, Entry> entries_;
+};
+
+}  // namespace msprobe

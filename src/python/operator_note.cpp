@@ -1,0 +1,106 @@
+#include "python/operator_note.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+
+namespace msprobe {
+namespace {
+
+thread_local int current_note = -1;
+
+struct OperatorNote {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* original;
+  int index;
+};
+
+PyTypeObject* operator_note_type = nullptr;
+
+PyObject* Call(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
+  const auto* note = reinterpret_cast<OperatorNote*>(self);
+  const int before = current_note;
+  current_note = note->index;
+  PyObject* result = PyObject_Vectorcall(note->original, arguments, flags, keywords);
+  current_note = before;
+  return result;
+}
+
+/// Methods are bound on access through an instance; through the class the object itself is handed out.
+PyObject* Bind(PyObject* self, PyObject* instance, PyObject* /*owner*/) {
+  if (instance == nullptr || instance == Py_None) {
+    Py_INCREF(self);
+    return self;
+  }
+  return PyMethod_New(self, instance);
+}
+
+/// Everything else (`__name__`, `__doc__`, `__wrapped__`, ...) is the original's.
+PyObject* Attribute(PyObject* self, PyObject* name) {
+  PyObject* own = PyObject_GenericGetAttr(self, name);
+  if (own != nullptr || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) {
+    return own;
+  }
+  PyErr_Clear();
+  return PyObject_GetAttr(reinterpret_cast<OperatorNote*>(self)->original, name);
+}
+
+int Traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<OperatorNote*>(self)->original);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+
+int Clear(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<OperatorNote*>(self)->original);
+  return 0;
+}
+
+void Deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  Clear(self);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // namespace
+
+int TakeOperatorNote() {
+  const int note = current_note;
+  current_note = -1;
+  return note;
+}
+
+Object MakeOperatorNote(PyObject* original, int index) {
+  Object object = Checked(operator_note_type->tp_alloc(operator_note_type, 0));
+  auto* note = reinterpret_cast<OperatorNote*>(object.get());
+  note->vectorcall = Call;
+  Py_INCREF(original);
+  note->original = original;
+  note->index = index;
+  return object;
+}
+
+void InitialiseOperatorNotes() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(OperatorNote, vectorcall), READONLY, nullptr},
+      {"__wrapped__", T_OBJECT, offsetof(OperatorNote, original), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(Traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(Clear)},
+                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_descr_get, reinterpret_cast<void*>(Bind)},
+                                {Py_tp_getattro, reinterpret_cast<void*>(Attribute)},
+                                {Py_tp_members, members},
+                                {0, nullptr}};
+  static PyType_Spec spec = {
+      "msprobe._core.OperatorNote", sizeof(OperatorNote), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
+  Object type = Checked(PyType_FromSpec(&spec));
+  operator_note_type = reinterpret_cast<PyTypeObject*>(type.get());
+  Py_INCREF(operator_note_type);
+}
+
+}  // namespace msprobe

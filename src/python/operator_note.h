@@ -1,0 +1,20 @@
+#pragma once
+
+#include "python/object.h"
+
+namespace msprobe {
+
+/// torch reports `x + y` and `x.add(y)`, `2 * x` and `x * 2` alike; the recorded names tell them apart
+/// (`Tensor.__rmul__`). An operator note stands in for one operator method of torch.Tensor from start to stop: it
+/// leaves word of which operator is running, calls the original, and behaves as a method in every other way.
+
+/// The API index that the innermost running operator of this thread has left, -1 for none; taken once.
+int TakeOperatorNote();
+
+/// A method-like object around `original` for the API `index`. Throws PythonError.
+Object MakeOperatorNote(PyObject* original, int index);
+
+/// Creates the type; once, at import. Throws PythonError.
+void InitialiseOperatorNotes();
+
+}  // namespace msprobe

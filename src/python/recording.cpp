@@ -1,0 +1,36 @@
+#include "python/recording.h"
+
+#include <algorithm>
+
+namespace msprobe {
+
+void Recording::Report(const char* where, const std::string& what) {
+  const std::string line = std::string("a failure while ") + where + ", the training goes on: " + what;
+  if (!reported.insert(line).second) {
+    return;
+  }
+  if (on_error) {
+    Object text = Object::Steal(PyUnicode_DecodeUTF8(line.data(), static_cast<Py_ssize_t>(line.size()), "replace"));
+    Object ignored = text ? Object::Steal(PyObject_CallOneArg(on_error.get(), text.get())) : Object();
+  }
+  PyErr_Clear();
+}
+
+void Recording::ReportPythonError(const char* where) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  std::string what = type == nullptr ? "unknown" : reinterpret_cast<PyTypeObject*>(type)->tp_name;
+  if (Object text = value == nullptr ? Object() : Object::Steal(PyObject_Str(value)); text) {
+    if (const char* utf8 = PyUnicode_AsUTF8(text.get())) {
+      what.append(": ").append(utf8, std::min<std::size_t>(std::char_traits<char>::length(utf8), 500));
+    }
+  }
+  PyErr_Clear();
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  Report(where, what);
+}
+
+}  // namespace msprobe
