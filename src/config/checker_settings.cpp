@@ -1,8 +1,7 @@
 #include "config/checker_settings.h"
 
-#include <fmt/format.h>
-
 #include "base/files.h"
+#include "base/format.h"
 #include "base/text.h"
 #include "config/common_keys.h"
 #include "config/defaults.h"

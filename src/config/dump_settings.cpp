@@ -1,7 +1,5 @@
 #include "config/dump_settings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/format.h"
 #include "base/text.h"
 #include "config/common_keys.h"
 #include "config/defaults.h"

@@ -1,9 +1,9 @@
 #include "config/json_document.h"
 
-#include <fmt/format.h>
 #include <rapidjson/error/en.h>
 
 #include "base/csv.h"
+#include "base/format.h"
 #include "base/text.h"
 
 namespace msprobe {

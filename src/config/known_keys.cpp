@@ -1,9 +1,8 @@
 #include "config/known_keys.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/format.h"
 #include "base/text.h"
 
 namespace msprobe {

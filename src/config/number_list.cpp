@@ -1,10 +1,9 @@
 #include "config/number_list.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 
+#include "base/format.h"
 #include "base/text.h"
 
 namespace msprobe {

@@ -1,12 +1,11 @@
 #include "config/scope.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
 #include <string_view>
 
+#include "base/format.h"
 #include "base/text.h"
 #include "config/json_document.h"
 

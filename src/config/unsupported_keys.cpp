@@ -1,9 +1,9 @@
 #include "config/unsupported_keys.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <string_view>
+
+#include "base/format.h"
 
 namespace msprobe {
 namespace {

@@ -1,8 +1,7 @@
 #include "config/yaml_document.h"
 
-#include <fmt/format.h>
-
 #include "base/files.h"
+#include "base/format.h"
 #include "base/text.h"
 
 namespace msprobe {
