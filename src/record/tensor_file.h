@@ -19,13 +19,20 @@ struct LoadedTensor {
   std::vector<std::byte> bytes;
 };
 
-/// The bytes of a `.pt` file as torch.load(weights_only=True) reads it (dump_format.md 9.2): ZIP, members stored,
-/// pickle protocol 2, location "cpu". A contiguous view is written as it is; a strided one with the range of storage
-/// that it covers and its strides, so that expanded tensors stay small (decisions 10). dtypes without a storage class
-/// of their own go as torch.UntypedStorage with _rebuild_tensor_v3.
-Status WritePtFile(const std::string& path, const TensorView& view);
+/// CRC-32 with zlib's polynomial, continued from `crc`: numerics' Crc32, or another of its form. Null stands for a
+/// portable one of a few GB/s.
+using Crc32Function = std::uint32_t (*)(std::uint32_t crc, const void* data, std::size_t size);
 
-/// A `.npy` file of format 1.0 (2.0 for long headers); bfloat16 and fp8 as float32, C order.
+/// The bytes of a `.pt` file as torch.load(weights_only=True) reads it (dump_format.md 9.2): ZIP, members stored,
+/// pickle protocol 2, location "cpu". The storage range that the view covers is written as it is, with its strides, so
+/// that expanded tensors stay small (decisions 10); a view with gaps whose range is more than 64 KiB and 8 times its
+/// elements is written in row-major order without the gaps. dtypes without a storage class of their own go as
+/// torch.UntypedStorage with _rebuild_tensor_v3. The file appears under its name when complete (0640); one of that name
+/// is replaced, a link never followed.
+Status WritePtFile(const std::string& path, const TensorView& view, Crc32Function crc32 = nullptr);
+
+/// A `.npy` file of format 1.0 (2.0 for long headers), in C order; bfloat16 and fp8 as float32, complex32 as complex64.
+/// Appears as above.
 Status WriteNpyFile(const std::string& path, const TensorView& view);
 
 /// Reads one tensor, never executing anything: of the pickle only the globals of dump_format.md 9.2 and the structure
