@@ -1,0 +1,137 @@
+// The messages of the parent process: settings once, then one case at a time (docs/architecture.md).
+
+#include <rapidjson/document.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "record/dump_reader.h"
+#include "replay/case.h"
+#include "replay/replay_settings.h"
+
+namespace msprobe {
+namespace {
+
+constexpr unsigned kFlags =
+    rapidjson::kParseNanAndInfFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag;
+
+Error Malformed(const std::string& what) {
+  return Error{ErrorCode::kInternal, "a message of the parent process is malformed: " + what};
+}
+
+// Finds the members of the outermost object without building anything of them: scalars by value, objects by the place
+// of their text, which the reader of records then parses.
+class CaseScanner : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, CaseScanner> {
+ public:
+  explicit CaseScanner(const rapidjson::MemoryStream& stream) : stream_(stream) {}
+
+  bool Default() { return true; }
+  bool Int(int value) { return Int64(value); }
+  bool Uint(unsigned value) { return Int64(value); }
+  bool Uint64(std::uint64_t) { return true; }
+  bool Int64(std::int64_t value) {
+    if (depth_ == 1 && key_ == "index") index = value;
+    return true;
+  }
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    if (depth_ == 1 && key_ == "name") name.assign(text, size);
+    return true;
+  }
+  bool Key(const char* text, rapidjson::SizeType size, bool) {
+    if (depth_ == 1) key_.assign(text, size);
+    return true;
+  }
+  bool StartObject() {
+    if (++depth_ == 2) begin_ = stream_.Tell();  // the iterative reader stands on the brace in both events
+    return true;
+  }
+  bool EndObject(rapidjson::SizeType) {
+    if (--depth_ != 1) return true;
+    if (key_ == "forward") forward = {begin_, stream_.Tell() + 1};
+    if (key_ == "backward") backward = {begin_, stream_.Tell() + 1};
+    return true;
+  }
+  bool StartArray() { return ++depth_ > 0; }
+  bool EndArray(rapidjson::SizeType) { return --depth_ >= 0; }
+
+  struct Range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  std::int64_t index = -1;
+  std::string name;
+  Range forward;
+  Range backward;
+
+ private:
+  const rapidjson::MemoryStream& stream_;
+  int depth_ = 0;
+  std::size_t begin_ = 0;
+  std::string key_;
+};
+
+std::string TextMember(const rapidjson::Value& object, const char* key) {
+  const auto found = object.FindMember(key);
+  if (found == object.MemberEnd() || !found->value.IsString()) return {};
+  return std::string(found->value.GetString(), found->value.GetStringLength());
+}
+
+}  // namespace
+
+Result<CaseRequest> ParseCaseRequest(std::string_view message) {
+  rapidjson::MemoryStream stream(message.data(), message.size());
+  CaseScanner scanner(stream);
+  rapidjson::Reader reader;
+  if (reader.Parse<kFlags>(stream, scanner).IsError()) {
+    return Malformed("no JSON at byte " + std::to_string(reader.GetErrorOffset()));
+  }
+  if (scanner.index < 0 || scanner.name.empty() || scanner.forward.end == 0) {
+    return Malformed("a case needs \"index\", \"name\" and \"forward\"");
+  }
+  CaseRequest request;
+  request.index = scanner.index;
+  request.name = scanner.name;
+  const auto text = [message](const CaseScanner::Range& range) {
+    return message.substr(range.begin, range.end - range.begin);
+  };
+  auto forward = ParseRecord(request.name + ".forward", text(scanner.forward));
+  if (!forward.ok()) return forward.error();
+  request.forward = std::move(forward.value());
+  if (scanner.backward.end != 0) {
+    auto backward = ParseRecord(request.name + ".backward", text(scanner.backward));
+    if (!backward.ok()) return backward.error();
+    request.backward = std::move(backward.value());
+  }
+  return request;
+}
+
+Result<ReplaySettings> ParseReplaySettings(std::string_view message) {
+  rapidjson::Document document;
+  document.Parse<kFlags>(message.data(), message.size());
+  if (document.HasParseError() || !document.IsObject()) return Malformed("the settings are no JSON object");
+  ReplaySettings settings;
+  if (const auto seed = document.FindMember("seed"); seed != document.MemberEnd() && seed->value.IsUint64()) {
+    settings.seed = seed->value.GetUint64();
+  }
+  if (const auto precision = document.FindMember("precision");
+      precision != document.MemberEnd() && precision->value.IsInt()) {
+    // More digits than a double holds only repeat its binary expansion; the files stay readable.
+    settings.precision = std::clamp(precision->value.GetInt(), 0, 64);
+  }
+  settings.device_type = TextMember(document, "device_type");
+  settings.dump_directory = TextMember(document, "dump_dir");
+  if (std::string recorded = TextMember(document, "dump_data_dir"); !recorded.empty()) {
+    settings.recorded_data = std::move(recorded);
+  }
+  settings.error_data_directory = TextMember(document, "error_data_dir");
+  auto names = LoadPyTorchSupportList(TextMember(document, "support_list"));
+  if (!names.ok()) return names.error();
+  settings.names = std::move(names.value());
+  return settings;
+}
+
+}  // namespace msprobe
