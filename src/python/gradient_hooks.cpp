@@ -155,17 +155,15 @@ void TakeGradients(NodeHook& hook, PyObject* outgoing, PyObject* incoming) {
     return;
   }
   const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(outgoing));
-  if (hook.whole_node) {
-    record.input_gradients.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      record.SetInputGradient(i, PyTuple_GET_ITEM(outgoing, static_cast<Py_ssize_t>(i)));
-    }
-    return;
-  }
   for (const NodeHook::Pair& pair : hook.inputs) {
-    if (pair.node_position < count) {
-      record.AddInputGradient(pair.call_position,
-                              PyTuple_GET_ITEM(outgoing, static_cast<Py_ssize_t>(pair.node_position)));
+    if (pair.node_position >= count) {
+      continue;
+    }
+    PyObject* gradient = PyTuple_GET_ITEM(outgoing, static_cast<Py_ssize_t>(pair.node_position));
+    if (hook.whole_node) {
+      record.SetInputGradient(pair.call_position, gradient);
+    } else {
+      record.AddInputGradient(pair.call_position, gradient);
     }
   }
 }
@@ -365,13 +363,23 @@ bool IsSingleNode(const TorchAccess& torch, const std::vector<ComputedOutput>& o
 
 void HookSingleNode(const TorchAccess& torch, const std::shared_ptr<BackwardRecord>& record,
                     const std::vector<ComputedOutput>& outputs) {
+  PyObject* node = outputs.front().grad_fn.get();
   NodeHook hook;
   hook.record = record;
   hook.whole_node = true;
   for (const ComputedOutput& output : outputs) {
     hook.outputs.push_back({static_cast<std::size_t>(output.number), output.position});
   }
-  Register(torch, outputs.front().grad_fn.get(), std::move(hook));
+  // Some nodes compute gradients that nobody asked for; only those that lead on are the API's.
+  const Object next_functions = NextFunctions(torch, node);
+  const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(next_functions.get()));
+  record->input_gradients.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (NextAt(next_functions.get(), static_cast<Py_ssize_t>(i)).node != Py_None) {
+      hook.inputs.push_back({i, i});
+    }
+  }
+  Register(torch, node, std::move(hook));
 }
 
 void HookSeveralNodes(const TorchAccess& torch, const std::shared_ptr<BackwardRecord>& record,
