@@ -125,8 +125,8 @@ int UsageError(Console& console, const std::string& usage, const std::string& pr
   return kExitUsage;
 }
 
-/// A hint when an option is unknown to this command but known to another one.
-std::string OtherCommandHint(const Command& command, const std::vector<std::string>& tokens) {
+/// The message for an option that is unknown to this command but known to another one; "" if there is none.
+std::string OtherCommand(const Command& command, const std::vector<std::string>& tokens) {
   for (const std::string& token : tokens) {
     const std::string name = token.substr(0, token.find('='));
     const auto has = [&](const Command& other) {
@@ -136,7 +136,7 @@ std::string OtherCommandHint(const Command& command, const std::vector<std::stri
     };
     if (has(command)) continue;
     for (const Command& other : CommandTable()) {
-      if (has(other)) return " (" + name + " is an option of " + other.name + ")";
+      if (has(other)) return "unknown option '" + name + "': it is an option of " + other.name;
     }
   }
   return "";
@@ -150,9 +150,8 @@ int RunCommand(const Command& command, const Invocation& invocation, Console& co
   auto parsed = ParseOptions(command.options, invocation.options);
   if (!parsed) {
     const std::string& message = parsed.error().message;
-    const std::string hint =
-        message.starts_with("unknown option") ? OtherCommandHint(command, invocation.options) : std::string();
-    return UsageError(console, CommandUsage(command), program, message + hint);
+    const std::string other = message.starts_with("unknown option") ? OtherCommand(command, invocation.options) : "";
+    return UsageError(console, CommandUsage(command), program, other.empty() ? message : other);
   }
   if (parsed->help) {
     console.Line(CommandHelp(command));

@@ -157,6 +157,9 @@ class Parser {
     std::vector<std::string> values;
     if (option.arity != Arity::kFlag) {
       if (match.attached) {
+        if (match.name.size() == 2 && arguments_[position_ - 1].find('=') == std::string::npos) {
+          attached_at_ = position_ - 1;
+        }
         values.push_back(std::move(*match.attached));
       } else {
         const std::size_t limit = option.arity == Arity::kOne ? 1 : arguments_.size();
@@ -185,13 +188,21 @@ class Parser {
     if (name.find_first_not_of('-') == std::string::npos) return "; --help lists the options";
     std::vector<std::string> bare_names;
     for (const std::string& option_name : known) bare_names.push_back(bare(option_name));
-    const std::string near = Nearest(bare(name), bare_names);
+    const auto longer = std::find_if(bare_names.begin(), bare_names.end(),
+                                     [&](const std::string& item) { return item.starts_with(bare(name)); });
+    const std::string near = longer != bare_names.end() ? *longer : Nearest(bare(name), bare_names);
     if (near.empty()) return "; --help lists the options";
     const auto found = std::find(bare_names.begin(), bare_names.end(), near) - bare_names.begin();
     return "; did you mean '" + known[static_cast<std::size_t>(found)] + "'?";
   }
 
   std::string UnexpectedHint(std::string_view token) const {
+    // -outpath DIR: argparse, too, reads that as -o with the value "utpath".
+    if (attached_at_ + 1 == position_) {
+      const std::string& before = arguments_[attached_at_];
+      return "; '" + Printable(before) + "' was read as " + before.substr(0, 2) + " with the value '" +
+             Printable(before.substr(2)) + "'" + NearestHint(before);
+    }
     if (token == "pytorch" || token == "mindspore") return "; the framework stands before the command: -f pytorch";
     return "; every value follows an option, --help lists them";
   }
@@ -199,6 +210,7 @@ class Parser {
   const std::vector<OptionSpec>& options_;
   std::span<const std::string> arguments_;
   std::size_t position_ = 0;
+  std::size_t attached_at_ = static_cast<std::size_t>(-2);  // of the last one-letter option with an attached value
   ParsedOptions parsed_;
 };
 
