@@ -8,8 +8,9 @@
 
 namespace msprobe {
 
-/// A file that appears under its name only when it is complete: written under a temporary name in the same folder (mode
-/// 0640), then published. Without Publish the destructor removes it, so nothing half-written is left behind.
+/// A file that appears under its name only when it is complete (mode 0640): written without a name where the file
+/// system can do that, so that even a killed process leaves nothing behind, else under a temporary name in the same
+/// folder that the destructor removes.
 class NewFile {
  public:
   NewFile() = default;
@@ -34,9 +35,11 @@ class NewFile {
 
  private:
   void Discard();
+  int LinkTo(const std::string& path) const;
 
   FileHandle file_;
-  std::string temporary_path_;
+  std::string folder_;
+  std::string temporary_path_;  ///< "" while the file has no name
   std::string buffer_;
 };
 
