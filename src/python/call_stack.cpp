@@ -74,6 +74,9 @@ const std::string& CallStack::Text() {
       return it->second.text;
     }
   }
+  if (entries_.size() >= kMostEntries) {
+    entries_.clear();
+  }
   Entry entry;
   entry.frames = walked_;
   entry.codes.reserve(walked_.size());
@@ -83,8 +86,6 @@ const std::string& CallStack::Text() {
   entry.text = Render();
   return entries_.emplace(hash, std::move(entry))->second.text;
 }
-
-void CallStack::Clear() { entries_.clear(); }
 
 std::string CallStack::Render() {
   std::string text = "[";

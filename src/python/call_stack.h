@@ -18,10 +18,11 @@ class CallStack {
 
   /// Valid until the next call.
   const std::string& Text();
-  /// Forgets all texts, and the code objects kept alive for them.
-  void Clear();
 
  private:
+  /// A step of a real model has some hundred stacks; code that is made anew all the time must not fill the memory.
+  static constexpr std::size_t kMostEntries = 20000;
+
   struct Frame {
     PyCodeObject* code;
     int instruction;

@@ -64,7 +64,6 @@ class DumpSession {
   }
   void EndStep() {
     FinishOpenBackwards(*recording_);
-    recording_->stack.Clear();
     RaiseIfFailed(collector().EndStep());
   }
   std::string Folder() {
