@@ -1,7 +1,9 @@
 #include "tensor/tensor_view.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 
 namespace msprobe {
 namespace {
@@ -183,6 +185,29 @@ void BlockReader::Advance(int dimension, std::int64_t steps) {
     position_ += strides_[i];
     ++index_[i];
   }
+}
+
+BlockSource::BlockSource(const TensorView& view) : reader_(view) {
+  const auto item_size = static_cast<std::int64_t>(ItemSize(view.dtype));
+  if (reader_.contiguous()) {
+    block_count_ = std::numeric_limits<std::int64_t>::max();
+    return;
+  }
+  block_count_ = kSmallBytes / item_size;
+  if (reader_.remaining() > kLargeBytes / item_size) {
+    large_buffer_.reset(new (std::nothrow) std::byte[kLargeBytes]);
+    if (large_buffer_ != nullptr) {
+      block_count_ = kLargeBytes / item_size;
+    }
+  }
+}
+
+const void* BlockSource::Next(std::int64_t* count) {
+  *count = std::min(block_count_, reader_.remaining());
+  if (*count == 0) {
+    return nullptr;
+  }
+  return reader_.Next(*count, large_buffer_ != nullptr ? large_buffer_.get() : small_buffer_.data());
 }
 
 }  // namespace msprobe

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "tensor/dtype.h"
@@ -58,12 +59,31 @@ class BlockReader {
   std::array<std::int64_t, kMaxRank> index_;
 };
 
-/// Every run of ForEachBlock but the last is a multiple of this many elements.
+/// Every run of BlockSource and ForEachBlock but the last is a multiple of this many elements.
 inline constexpr std::int64_t kBlockElements = 1024;
 
-/// Calls `block(data, count)` with runs of elements in row-major order: once, straight into the tensor's memory, where
-/// it is contiguous, else through a buffer (on the stack; large tensors get a larger one). The bytes of a run are
-/// `count * ItemSize`. No call for an empty tensor.
+/// Hands out a tensor in row-major order in runs of its own choice: the whole tensor at once, straight from its memory,
+/// where it is contiguous, else through a buffer (in the object; large tensors get a larger one).
+class BlockSource {
+ public:
+  explicit BlockSource(const TensorView& view);
+
+  /// The next run, valid until the next call; none and 0 at the end.
+  const void* Next(std::int64_t* count);
+
+ private:
+  // A multiple of kBlockElements of the widest elements; the large one holds many rows of a transposed matrix.
+  static constexpr std::int64_t kSmallBytes = 16 * kBlockElements;
+  static constexpr std::int64_t kLargeBytes = 32 * kSmallBytes;
+
+  BlockReader reader_;
+  std::int64_t block_count_;
+  std::unique_ptr<std::byte[]> large_buffer_;
+  alignas(64) std::array<std::byte, kSmallBytes> small_buffer_;
+};
+
+/// Calls `block(data, count)` with the runs of a BlockSource. The bytes of a run are `count * ItemSize`. No call for an
+/// empty tensor.
 template <typename Block>
 void ForEachBlock(const TensorView& view, Block&& block);
 
