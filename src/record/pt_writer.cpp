@@ -8,6 +8,7 @@
 #include "record/new_tensor_file.h"
 #include "record/tensor_extent.h"
 #include "record/tensor_file.h"
+#include "record/torch_storage.h"
 #include "record/zip_crc32.h"
 
 namespace msprobe {
@@ -36,38 +37,6 @@ class LittleEndian {
   }
   std::string& out_;
 };
-
-/// The storage class of torch's pickles; empty for dtypes that have none.
-std::string_view StorageClass(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-      return "BoolStorage";
-    case DType::kUint8:
-      return "ByteStorage";
-    case DType::kInt8:
-      return "CharStorage";
-    case DType::kInt16:
-      return "ShortStorage";
-    case DType::kInt32:
-      return "IntStorage";
-    case DType::kInt64:
-      return "LongStorage";
-    case DType::kFloat16:
-      return "HalfStorage";
-    case DType::kBFloat16:
-      return "BFloat16Storage";
-    case DType::kFloat32:
-      return "FloatStorage";
-    case DType::kFloat64:
-      return "DoubleStorage";
-    case DType::kComplex64:
-      return "ComplexFloatStorage";
-    case DType::kComplex128:
-      return "ComplexDoubleStorage";
-    default:
-      return {};
-  }
-}
 
 /// Pickle protocol 2, only what a tensor needs and nothing memorised.
 class Pickle {
@@ -139,7 +108,7 @@ Result<Storage> FindStorage(const std::string& path, const TensorView& view) {
 
 /// A call of torch._utils._rebuild_tensor_v2 or _v3 (dump_format.md 9.2).
 std::string TensorPickle(const TensorView& view, const Storage& storage) {
-  const std::string_view storage_class = StorageClass(view.dtype);
+  const std::string_view storage_class = StorageClassName(view.dtype);
   const bool typed = !storage_class.empty();
   const auto item = static_cast<std::int64_t>(ItemSize(view.dtype));
   Pickle pickle;

@@ -36,14 +36,17 @@ Status WritePtFile(const std::string& path, const TensorView& view, Crc32Functio
 Status WriteNpyFile(const std::string& path, const TensorView& view);
 
 /// Reads one tensor, never executing anything: of the pickle only the globals of dump_format.md 9.2 and the structure
-/// of one tensor are understood; sizes, offsets and strides are checked against the storage. Accepts files of
-/// torch.save in zip form, also those with `_rebuild_tensor_v3`, `_rebuild_parameter` and plug-in rebuild functions
-/// with the same leading arguments. Deflated members, big-endian files and everything else: an error that says what was
-/// found.
-Result<LoadedTensor> ReadPtFile(const std::string& path);
+/// of one tensor are understood; sizes, offsets and strides are checked against the storage, checksums against the
+/// bytes. Accepts files of torch.save in zip form, also those with `_rebuild_tensor_v3`, `_rebuild_parameter` and
+/// plug-in rebuild functions with the same leading arguments. Compressed members, big-endian files, symbolic links and
+/// everything else: an error that says what was found. An expanded tensor may have far more elements than its storage
+/// holds.
+Result<LoadedTensor> ReadPtFile(const std::string& path, Crc32Function crc32 = nullptr);
+
+/// Formats 1.0 to 3.0, little-endian plain element types, both orders; the file must be as long as its shape says.
 Result<LoadedTensor> ReadNpyFile(const std::string& path);
 
 /// By suffix `.pt` or `.npy`.
-Result<LoadedTensor> ReadTensorFile(const std::string& path);
+Result<LoadedTensor> ReadTensorFile(const std::string& path, Crc32Function crc32 = nullptr);
 
 }  // namespace msprobe
