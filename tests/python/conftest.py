@@ -1,0 +1,79 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+
+
+def peer_folder():
+    """Files that the reference tool wrote; tests that need them are skipped where they are not."""
+    path = os.environ.get("MSPROBE_PEER_DIR", os.path.join(ROOT, "..", "shared", "peer"))
+    return path if os.path.isdir(path) else None
+
+
+@pytest.fixture
+def peer():
+    path = peer_folder()
+    if path is None:
+        pytest.skip("the reference tool's files are not here (MSPROBE_PEER_DIR)")
+    return path
+
+
+@pytest.fixture
+def fresh_debugger():
+    """PrecisionDebugger is one per process; each test gets its own and leaves nothing installed."""
+    from msprobe.pytorch import PrecisionDebugger
+
+    PrecisionDebugger._instance = None
+    yield PrecisionDebugger
+    instance = PrecisionDebugger._instance
+    if instance is not None:
+        if instance._hooks is not None:
+            instance._hooks.remove()
+        PrecisionDebugger._instance = None
+
+
+class Dump:
+    """The three files of one rank folder."""
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+        self.header = self._load("dump.json")
+        self.data = self.header.pop("data")
+        self.stack = self._load("stack.json")
+        self.construct = self._load("construct.json")
+
+    def _load(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def names(self, direction):
+        return [name for name in self.data if name.endswith("." + direction)]
+
+    @property
+    def errors(self):
+        path = os.path.join(self.folder, "dump_error_info.log")
+        return open(path, encoding="utf-8").read() if os.path.exists(path) else ""
+
+
+@pytest.fixture
+def load_dump():
+    return lambda dump_path, step=0, rank="rank": Dump(os.path.join(str(dump_path), "step%d" % step, rank))
+
+
+@pytest.fixture
+def run_python():
+    """Runs a script in a fresh interpreter; returns (exit code, stdout, stderr)."""
+
+    def run(source, *arguments, **environment):
+        finished = subprocess.run(
+            [sys.executable, "-c", source, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+            env={**os.environ, **environment})
+        return finished.returncode, finished.stdout, finished.stderr
+
+    return run
