@@ -62,7 +62,7 @@ class Comparison {
     if (Status read = ReadDetailsFile(options_.npu_csv, judge, warnings); !read.ok()) return read;
     for (const std::string_view name : benchmark_.Untaken()) {
       missing_on_device_.Add(name);
-      SkipUnjudged(name, "this row is missing in the device's file");
+      SkipUnjudged(name, "this row is missing in the NPU's file");
     }
     if (written_.ok()) AddWarnings(warnings);
     return written_;
@@ -90,7 +90,7 @@ class Comparison {
           return;
         }
         missing_on_benchmark_.Add(row.name);
-        SkipUnjudged(row.name, "this row is missing in the benchmark's file");
+        SkipUnjudged(row.name, "this row is missing in the GPU's file");
         return;
       case BenchmarkRows::Lookup::kFound:
         ++common_rows_;
@@ -130,8 +130,8 @@ class Comparison {
     };
     add(device_duplicates_, "repeated rows were left out, the first of each counts", options_.npu_csv);
     add(benchmark_duplicates_, "repeated rows were left out, the first of each counts", options_.gpu_csv);
-    add(missing_on_benchmark_, "rows are missing in the benchmark's file and are SKIP", options_.npu_csv);
-    add(missing_on_device_, "rows are missing in the device's file and are SKIP", options_.gpu_csv);
+    add(missing_on_benchmark_, "rows are missing in the GPU's file and are SKIP", options_.npu_csv);
+    add(missing_on_device_, "rows are missing in the NPU's file and are SKIP", options_.gpu_csv);
     add(unparsable_, "rows have a name that is no output of an API and are SKIP", options_.npu_csv);
     if (common_rows_ == 0) {
       warnings.push_back(fmt::format("{} and {} have no row in common; nothing was compared",

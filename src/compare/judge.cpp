@@ -52,7 +52,7 @@ void CarryErrorOver(const DetailsRow& device, const Measurements& benchmark, boo
   std::string text = "the checker found an error and has no metrics for this row";
   const std::string cause = FirstLine(device.message);
   if (!cause.empty()) text += ": " + cause;
-  if (softened) text += "; softened: so it did on the benchmark device";
+  if (softened) text += "; softened: so it did on the GPU";
   AddReason(judgement, judgement.verdict, text);
 }
 
@@ -84,14 +84,14 @@ void Judge(std::string_view api, const DetailsRow& device, const Measurements& b
     const std::string cause = std::string(Trim(device.message));
     return Skip(judgement, cause.empty() ? "the metrics of this row are blank" : cause);
   } else if (benchmark_missing) {
-    return Skip(judgement, "the metrics of this row are blank in the benchmark's file");
+    return Skip(judgement, "the metrics of this row are blank in the GPU's file");
   }
   if (const std::optional<Metric> text = FirstText(device.measurements, RequiredMetrics(*algorithm))) {
     return Skip(judgement,
                 fmt::format("{} is \"{}\", not a number", MetricHeading(*text), Excerpt(device.Text(*text), 60)));
   }
   if (const std::optional<Metric> text = FirstText(benchmark, RequiredBenchmarkMetrics(*algorithm))) {
-    return Skip(judgement, fmt::format("{} is not a number in the benchmark's file", MetricHeading(*text)));
+    return Skip(judgement, fmt::format("{} is not a number in the GPU's file", MetricHeading(*text)));
   }
   const bool is_float32 = ParseDType(device.dtype) == DType::kFloat32;
   judgement.algorithm = algorithm;

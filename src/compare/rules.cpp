@@ -27,8 +27,8 @@ std::string Fixed(double value, const JudgeSettings& settings) {
   return fmt::format("{:.{}f}", value, settings.precision);
 }
 
-// An error that the benchmark device shows as well is softened (decisions 39).
-constexpr std::string_view kSoftened = "; softened: the benchmark device has {} as well";
+// An error that the benchmark device, a GPU as a rule, shows as well is softened (decisions 39).
+constexpr std::string_view kSoftened = "; softened: the GPU has {} as well";
 
 /// How a rule that looks at the device alone comes out for one metric.
 Verdict JudgeAlone(const RuleInput& input, Metric metric, bool passes, bool benchmark_is_as_bad,
@@ -103,8 +103,8 @@ void AddNote(Judgement& judgement, Metric metric, const Ratio& ratio, double dev
       return;
     case Ratio::Note::kInfinite:
     case Ratio::Note::kOneNan:
-      judgement.message += fmt::format("note: {} is {} on the device but {} on the benchmark device\n",
-                                       MetricHeading(metric), InWords(device), InWords(benchmark));
+      judgement.message += fmt::format("note: {} is {} on the NPU but {} on the GPU\n", MetricHeading(metric),
+                                       InWords(device), InWords(benchmark));
       return;
   }
 }
@@ -185,7 +185,7 @@ void ApplyBenchmark(const RuleInput& input, Judgement& judgement) {
     if (!limit.counts || verdict == Verdict::kPass) continue;
     judgement.verdict = Worse(judgement.verdict, verdict);
     AddReason(judgement, verdict,
-              ratio.consistent ? fmt::format("{} is {} times the benchmark device's, at most 1 is wanted",
+              ratio.consistent ? fmt::format("{} is {} times the GPU's, at most 1 is wanted",
                                              MetricHeading(limit.metric), InWords(ratio.value))
                                : fmt::format("{} is finite on one device only", MetricHeading(limit.metric)));
   }
