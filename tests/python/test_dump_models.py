@@ -20,7 +20,7 @@ def stem(name):
 
 def is_in_place(name):
     api = stem(name).split(".", 1)[1]
-    return api.startswith("__i") or (api.endswith("_") and not api.endswith("__"))
+    return api == "__setitem__" or api.startswith("__i") or (api.endswith("_") and not api.endswith("__"))
 
 
 def tensors(value):
@@ -42,8 +42,8 @@ def model_dumps(request, tmp_path_factory):
 
     model, batch = models.build(request.param)
     torch.set_num_threads(1)
-    models.training_step(model, batch)
-    plain = models.training_step(model, batch)
+    for _ in range(4):  # as many as before the reference's dump: batch norm counts steps
+        plain = models.training_step(model, batch)
     recorded = {}
     for task in ("statistics", "tensor", "md5"):
         folder = tmp_path_factory.mktemp(task)
