@@ -100,16 +100,9 @@ Status ReadChoices(const ParsedOptions& parsed, CheckerOptions& options) {
       (!IsModuleName(options.device_type) || options.device_type.find('.') != std::string::npos)) {
     return Usage("--device-type needs a name such as npu, cuda or cpu, not " + Quoted(options.device_type));
   }
-  const std::string fail_on = parsed.Value("--fail-on");
-  if (fail_on == "error") {
-    options.fail_on = FailOn::kError;
-  } else if (fail_on == "warning") {
-    options.fail_on = FailOn::kWarning;
-  } else if (fail_on == "skip") {
-    options.fail_on = FailOn::kSkip;
-  } else if (parsed.Has("--fail-on")) {
-    return Usage("--fail-on takes error, warning or skip, not " + Quoted(fail_on));
-  }
+  auto fail_on = ReadFailOn(parsed);
+  if (!fail_on) return fail_on.error();
+  options.fail_on = *fail_on;
   return {};
 }
 
@@ -157,8 +150,7 @@ std::vector<OptionSpec> CheckerOptionTable(bool multi) {
   options.push_back(Own("--timeout", Arity::kOne, "SECONDS", "limit for one API (default: 600)"));
   options.push_back(
       Own("--memory-limit", Arity::kOne, "SIZE", "resident memory of one worker, such as 8G (default: none)"));
-  options.push_back(Own("--fail-on", Arity::kOne, "LEVEL",
-                        "exit with 3 if an API ends in error, in error or warning (warning), or is not pass (skip)"));
+  options.push_back(FailOnOption());
   options.push_back(
       Own("--python", Arity::kOne, "PROGRAM", "Python interpreter that has the framework and this package"));
   return options;

@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/fail_on.h"
 #include "cli/option_parser.h"
 
 namespace msprobe {
-
-enum class FailOn : std::uint8_t { kNever, kError, kWarning, kSkip };
 
 /// The options of run_ut and multi_run_ut, validated.
 struct CheckerOptions {

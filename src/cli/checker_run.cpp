@@ -11,19 +11,17 @@
 #include "check/plan.h"
 #include "check/result_writer.h"
 #include "cli/command.h"
+#include "cli/package_settings.h"
 #include "cli/python_finder.h"
 #include "cli/spawner_start.h"
 #include "cli/stop_signals.h"
 #include "cli/worker_pool.h"
-#include "config/checker_settings.h"
 
 namespace msprobe {
 namespace {
 
 constexpr std::size_t kWorkersPerDevice = 8;
 constexpr std::chrono::seconds kStartTimeout{300};
-constexpr const char* kConfigYaml = "pytorch/api_accuracy_checker/config.yaml";
-constexpr const char* kSupportYaml = "pytorch/hook_module/support_wrap_ops.yaml";
 constexpr const char* kErrorFolder = "ut_error_data";
 
 std::string Count(std::size_t count, const std::string& noun) {
@@ -90,12 +88,10 @@ class CheckerRun {
         python_ = std::move(*python);
       }
     }
-    support_list_path_ = PackageFile(package_dir, kSupportYaml);
-    auto names = LoadPyTorchSupportList(support_list_path_);
-    if (!names) return names.error();
-    auto settings = LoadCheckerSettings(PackageFile(package_dir, kConfigYaml), options_.config_path, *names);
+    auto settings = LoadPackageSettings(package_dir, options_.config_path);
     if (!settings) return settings.error();
-    settings_ = std::move(*settings);
+    settings_ = std::move(settings->checker);
+    support_list_path_ = std::move(settings->support_list_path);
     for (const std::string& warning : settings_.warnings) console_.Warning(warning);
     return {};
   }
@@ -308,10 +304,7 @@ class CheckerRun {
     if (HasWork() && !hello_.is_accelerator) {
       console_.Info("the device under test is the CPU: this run shows nothing about an accelerator");
     }
-    const bool failed = (options_.fail_on != FailOn::kNever && counts.error > 0) ||
-                        (options_.fail_on >= FailOn::kWarning && counts.warning > 0) ||
-                        (options_.fail_on >= FailOn::kSkip && counts.skip > 0);
-    return failed ? kExitFailOn : kExitFinished;
+    return FailsOn(options_.fail_on, counts.error, counts.warning, counts.skip) ? kExitFailOn : kExitFinished;
   }
 
   const CheckerOptions& options_;

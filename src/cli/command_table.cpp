@@ -1,6 +1,7 @@
 #include "cli/checker_options.h"
 #include "cli/checker_run.h"
 #include "cli/command.h"
+#include "cli/compare_command.h"
 
 namespace msprobe {
 namespace {
@@ -24,18 +25,19 @@ Command CheckerCommand(const std::string& name, bool multi) {
   const std::string start = "  msprobe -f pytorch " + name + " -api_info ./dump.json";
   if (multi) {
     command.summary = "check every API of a dump with several worker processes";
-    command.examples = start + " -n 32 -d 0 1 2 3\n      32 workers on four devices\n" + start +
-                       " -csv_path ./accuracy_checking_result_20240101120000.csv\n      continue a run that was "
-                       "interrupted\n" +
-                       start + " -save_error_data -o ./out\n      save the tensors of what does not pass\n";
+    command.examples =
+        start + " -n 32 -d 0 1 2 3\n      32 workers on four devices\n" + start +
+        " \\\n      -csv_path ./accuracy_checking_result_20240101120000.csv\n      continue a run that was "
+        "interrupted\n" +
+        start + " -save_error_data -o ./out\n      save the tensors of what does not pass\n";
   } else {
     command.summary = "check every API of a dump, one after the other";
-    command.examples = start + "\n      check all of it on device 0\n" + start +
-                       " --only Functional.linear.0 -save_error_data\n      one call alone, with its tensors\n" +
-                       start +
-                       " -csv_path ./accuracy_checking_result_20240101120000.csv\n      continue a run that was "
-                       "interrupted\n" +
-                       start + " --fail-on error\n      for scripts: exit code 3 if an API is in error\n";
+    command.examples =
+        start + "\n      check all of it on device 0\n" + start +
+        " --only Functional.linear.0 -save_error_data\n      one call alone, with its tensors\n" + start +
+        " \\\n      -csv_path ./accuracy_checking_result_20240101120000.csv\n      continue a run that was "
+        "interrupted\n" +
+        start + " --fail-on error\n      for scripts: exit code 3 if an API is in error\n";
   }
   command.run = [multi](const ParsedOptions& parsed, Console& console) -> Result<int> {
     auto options = ReadCheckerOptions(parsed, multi);
@@ -56,6 +58,7 @@ const std::vector<Command>& CommandTable() {
   static const std::vector<Command> table = {
       CheckerCommand("run_ut", false),
       CheckerCommand("multi_run_ut", true),
+      CompareCommand(),
       Alias(CheckerCommand("acc_check", false), "run_ut"),
       Alias(CheckerCommand("multi_acc_check", true), "multi_run_ut"),
   };

@@ -2,6 +2,8 @@
 
 #include <poll.h>
 
+#include <thread>
+
 #include "base/text.h"
 
 namespace msprobe {
@@ -9,6 +11,7 @@ namespace {
 
 constexpr int kPollMilliseconds = 200;
 constexpr int kLastWordsMilliseconds = 1000;
+constexpr int kExitPolls = 100;  // of 10 ms
 constexpr std::size_t kMaxLines = 200;
 
 ErrorCode CodeOf(const std::string& code) { return code == "input" ? ErrorCode::kInput : ErrorCode::kDevice; }
@@ -20,7 +23,11 @@ Error Ended(SpawnerProcess& spawner) {
     spawner.ReadErrorOutput([](const std::string&) {});
     file.fd = spawner.error_descriptor();
   }
-  const std::string how = spawner.HowItEnded();
+  std::string how = spawner.HowItEnded();
+  for (int i = 0; how.empty() && i < kExitPolls; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    how = spawner.HowItEnded();
+  }
   const std::string& line = spawner.last_error_line();
   return Error{ErrorCode::kDevice, "the Python process ended before it was ready" +
                                        (how.empty() ? "" : " (" + how + ")") +

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "cli/command.h"
+
+namespace msprobe {
+
+/// api_precision_compare (precision_standards.md 1).
+Command CompareCommand();
+
+}  // namespace msprobe
