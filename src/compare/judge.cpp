@@ -71,7 +71,8 @@ void Judge(std::string_view api, const DetailsRow& device, const Measurements& b
   }
   const bool device_missing = AnyMissing(device.measurements, RequiredMetrics(*algorithm));
   const bool benchmark_missing = AnyMissing(benchmark, RequiredBenchmarkMetrics(*algorithm));
-  if ((device_missing || benchmark_missing) && *algorithm != Algorithm::kBenchmark &&
+  const std::optional<DType> dtype = ParseDType(device.dtype);
+  if ((device_missing || benchmark_missing) && *algorithm != Algorithm::kBenchmark && dtype && IsFloating(*dtype) &&
       AllFilled(device.measurements, Algorithm::kBenchmark) && AllFilled(benchmark, Algorithm::kBenchmark)) {
     // Files of the newer tool hold the benchmark's metrics only (decisions 38).
     judgement.message += fmt::format("note: judged by {} because the file has no values for {}\n",
@@ -93,9 +94,8 @@ void Judge(std::string_view api, const DetailsRow& device, const Measurements& b
   if (const std::optional<Metric> text = FirstText(benchmark, RequiredBenchmarkMetrics(*algorithm))) {
     return Skip(judgement, fmt::format("{} is not a number in the GPU's file", MetricHeading(*text)));
   }
-  const bool is_float32 = ParseDType(device.dtype) == DType::kFloat32;
   judgement.algorithm = algorithm;
-  ApplyRule(*algorithm, {api, device, benchmark, is_float32, settings}, judgement);
+  ApplyRule(*algorithm, {api, device, benchmark, dtype == DType::kFloat32, settings}, judgement);
 }
 
 void FinishCells(std::string_view name, Judgement& judgement) {

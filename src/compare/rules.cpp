@@ -43,17 +43,21 @@ Verdict JudgeAlone(const RuleInput& input, Metric metric, bool passes, bool benc
   return verdict;
 }
 
-// The benchmark's own rate is a violation that is at least as large; NaN only equals NaN.
-bool IsAsLarge(const Cell& benchmark, double device) {
-  if (!benchmark.IsUsable()) return false;
-  if (std::isnan(device)) return std::isnan(benchmark.value);
-  return benchmark.value >= device;
+// Both show the same value: whatever the limit, the benchmark breaks it as the device does.
+bool IsSame(const Cell& benchmark, double device) {
+  return benchmark.IsUsable() && (benchmark.value == device || (std::isnan(benchmark.value) && std::isnan(device)));
 }
 
+// A rate of errors: the benchmark's own is at least as large. Values that no rate can have soften nothing.
+bool IsAsLarge(const Cell& benchmark, double device) {
+  if (IsSame(benchmark, device)) return true;
+  return benchmark.IsUsable() && device > 0 && benchmark.value >= device && std::isfinite(benchmark.value);
+}
+
+// A share of good elements: the benchmark's own is at most as large.
 bool IsAsSmall(const Cell& benchmark, double device) {
-  if (!benchmark.IsUsable()) return false;
-  if (std::isnan(device)) return std::isnan(benchmark.value);
-  return benchmark.value <= device;
+  if (IsSame(benchmark, device)) return true;
+  return benchmark.IsUsable() && benchmark.value >= 0 && benchmark.value <= device;
 }
 
 // 5.1
@@ -120,16 +124,17 @@ void ApplyUlp(const RuleInput& input, Judgement& judgement) {
   AddNote(judgement, Metric::kUlpMean, mean_ratio, mean, benchmark_mean);
   AddNote(judgement, Metric::kUlpShare, share_ratio, share, benchmark_share);
 
-  const bool passes =
-      mean_ratio.consistent && share_ratio.consistent &&
-      (input.is_float32 ? mean < kUlpSingleMeanLimit || share < kUlpSingleShareLimit || share_ratio.value < 1
-                        : share < kUlpHalfShareLimit || share_ratio.value < 1);
+  const bool consistent = mean_ratio.consistent && share_ratio.consistent;
+  const bool passes = consistent && (input.is_float32 ? mean < kUlpSingleMeanLimit || share < kUlpSingleShareLimit ||
+                                                            share_ratio.value < 1
+                                                      : share < kUlpHalfShareLimit || share_ratio.value < 1);
   judgement.verdict = Verdict::kPass;
   if (!passes) {
     std::string text = fmt::format("{} {} and {} {} do not meet the ULP rule for {}", MetricHeading(Metric::kUlpMean),
                                    InWords(mean), MetricHeading(Metric::kUlpShare), InWords(share), input.device.dtype);
     // The benchmark breaks the limits itself at least as much: it would fail in the device's place.
-    const bool softened = !input.settings.documented_only && IsAsLarge(input.benchmark[Metric::kUlpShare], share) &&
+    const bool softened = !input.settings.documented_only && consistent &&
+                          IsAsLarge(input.benchmark[Metric::kUlpShare], share) &&
                           (!input.is_float32 || IsAsLarge(input.benchmark[Metric::kUlpMean], mean));
     if (softened) {
       text += fmt::format(fmt::runtime(kSoftened), InWords(benchmark_mean) + " and " + InWords(benchmark_share));
