@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
 #include <memory>
@@ -35,8 +36,8 @@ class ReplayCase {
       : settings_(settings), values_(values), index_(request.index), name_(request.name) {
     auto plan = PlanCase(request, settings);
     if (plan.ok()) {
-      plan_ = std::move(plan.value());
-      report_.emplace(plan_, settings.precision);
+      *plan_ = std::move(plan.value());
+      report_.emplace(*plan_, settings.precision);
     } else {
       skip_reason_ = plan.error().message;
     }
@@ -45,26 +46,27 @@ class ReplayCase {
   ReplayCase(const ReplayCase&) = delete;
   ReplayCase& operator=(const ReplayCase&) = delete;
 
-  Case& plan() { return plan_; }
+  Case& plan() { return *plan_; }
   const std::optional<std::string>& skip_reason() const { return skip_reason_; }
 
-  nb::list Tensors() {
+  // A spec handed to Python shares the ownership of the whole plan.
+  nb::list Tensors() const {
     nb::list list;
-    for (TensorSpec& spec : plan_.tensors) list.append(nb::cast(&spec, nb::rv_policy::reference));
+    for (TensorSpec& spec : plan_->tensors) list.append(nb::cast(std::shared_ptr<TensorSpec>(plan_, &spec)));
     return list;
   }
 
-  nb::object Gradient() {
-    if (!plan_.backward.gradient.has_value()) return nb::none();
-    return nb::cast(&*plan_.backward.gradient, nb::rv_policy::reference);
+  nb::object Gradient() const {
+    if (!plan_->backward.gradient.has_value()) return nb::none();
+    return nb::cast(std::shared_ptr<TensorSpec>(plan_, &*plan_->backward.gradient));
   }
 
   /// `device` is None on the bench: keyword `device` is left out there (accuracy_checker.md 7.2).
   nb::tuple Arguments(const nb::list& tensors, nb::handle device) const {
     nb::list positional;
-    for (const Argument& argument : plan_.positional) positional.append(values_.Make(argument, tensors, device));
+    for (const Argument& argument : plan_->positional) positional.append(values_.Make(argument, tensors, device));
     nb::dict keywords;
-    for (const KeywordArgument& keyword : plan_.keywords) {
+    for (const KeywordArgument& keyword : plan_->keywords) {
       const bool names_device = keyword.name == "device" && keyword.value.kind != Argument::Kind::kNone;
       if (names_device && device.is_none()) continue;
       keywords[keyword.name.c_str()] = names_device ? nb::borrow(device) : values_.Make(keyword.value, tensors, device);
@@ -99,7 +101,7 @@ class ReplayCase {
   const ReplayValues& values_;
   std::int64_t index_;
   std::string name_;
-  Case plan_;
+  std::shared_ptr<Case> plan_ = std::make_shared<Case>();
   std::optional<CaseReport> report_;
   std::optional<std::string> skip_reason_;
 };
@@ -110,8 +112,9 @@ class Replay {
   Replay(const nb::bytes& settings_message, nb::handle torch)
       : settings_(ValueOrRaise(ParseReplaySettings(View(settings_message)))), values_(torch) {}
 
-  std::unique_ptr<ReplayCase> MakeCase(const nb::bytes& message) const {
-    return std::make_unique<ReplayCase>(settings_, values_, ValueOrRaise(ParseCaseRequest(View(message))));
+  /// Owned by the caller.
+  ReplayCase* MakeCase(const nb::bytes& message) const {
+    return new ReplayCase(settings_, values_, ValueOrRaise(ParseCaseRequest(View(message))));
   }
 
  private:
@@ -172,8 +175,8 @@ void BindReplay(nb::module_& m) {
       .def_prop_ro("runs_backward", [](ReplayCase& self) { return self.plan().backward.run; })
       .def_prop_ro("backward_skip_reason", [](ReplayCase& self) { return self.plan().backward.skip_reason; })
       .def_prop_ro("gradient_output", [](ReplayCase& self) { return self.plan().backward.output; })
-      .def_prop_ro("tensors", &ReplayCase::Tensors, nb::keep_alive<0, 1>())
-      .def_prop_ro("gradient", &ReplayCase::Gradient, nb::keep_alive<0, 1>())
+      .def_prop_ro("tensors", &ReplayCase::Tensors)
+      .def_prop_ro("gradient", &ReplayCase::Gradient)
       .def("arguments", &ReplayCase::Arguments, nb::arg("tensors"), nb::arg("device").none())
       .def("compare_forward", &ReplayCase::CompareForward)
       .def("compare_backward", &ReplayCase::CompareBackward)
@@ -185,7 +188,7 @@ void BindReplay(nb::module_& m) {
 
   nb::class_<Replay>(replay, "Replay")
       .def(nb::init<const nb::bytes&, nb::handle>(), nb::arg("settings"), nb::arg("torch"))
-      .def("case", &Replay::MakeCase, nb::keep_alive<0, 1>());
+      .def("case", &Replay::MakeCase, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>());
 }
 
 }  // namespace msprobe

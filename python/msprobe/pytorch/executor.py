@@ -35,11 +35,15 @@ class Side:
         self._seed_device = _device_seeder(device)
 
     def seed(self, value):
-        # Not torch.manual_seed: it also visits every accelerator, initialised or not.
-        torch.default_generator.manual_seed(value)
+        """Before a call: whatever draws random numbers draws the same ones on every run (decisions 28)."""
+        self.seed_torch(value)
         random.seed(value)
         if _numpy_random is not None:
             _numpy_random.seed(value)
+
+    def seed_torch(self, value):
+        # Not torch.manual_seed: it also visits every accelerator, initialised or not.
+        torch.default_generator.manual_seed(value)
         if self._seed_device is not None:
             self._seed_device(value)
 
@@ -84,7 +88,7 @@ class Tensors:
     def gradients(self, output, gradient):
         """Gradient of every tensor argument, None where none arrives."""
         wanted = [leaf for leaf in self.leaves if leaf is not None]
-        found = iter(torch.autograd.grad(output, wanted, gradient, allow_unused=True))
+        found = iter(_differentiate(output, gradient, wanted))
         result = []
         for leaf, layout in zip(self.leaves, self._layouts):
             part = next(found) if leaf is not None else None
@@ -92,6 +96,22 @@ class Tensors:
                 part = _lay_out(part, layout, layout.strides)
             result.append(part)
         return result
+
+
+def _differentiate(output, gradient, inputs):
+    """torch.autograd.grad with allow_unused, without its argument checks: torch 2.13's import sympy, half a second."""
+    if output.shape != gradient.shape:
+        raise ValueError(
+            "the recorded gradient has shape {}, the output {}".format(tuple(gradient.shape), tuple(output.shape))
+        )
+    if output.is_complex() != gradient.is_complex():
+        raise ValueError("the recorded gradient is {}, the output {}".format(gradient.dtype, output.dtype))
+    if not output.requires_grad:
+        raise ValueError("the output does not depend on an argument that requires a gradient")
+    engine = getattr(torch.autograd.Variable, "_execution_engine", None)
+    if engine is None:
+        return torch.autograd.grad(output, inputs, gradient, allow_unused=True)
+    return engine.run_backward((output,), (gradient,), False, False, tuple(inputs), True, accumulate_grad=False)
 
 
 def _lay_out(storage, spec, strides):
@@ -275,7 +295,7 @@ class Executor:
         gradients = [_lay_out(side.storage(storage, spec), spec, spec.strides) for side in (self._bench, self._device)]
         results = []
         for side, own, target, gradient in zip((self._bench, self._device), tensors, targets, gradients):
-            side.seed(case.seed)
+            side.seed_torch(case.seed)
             try:
                 results.append(to_host(own.gradients(target, gradient)))
             except Exception as error:
