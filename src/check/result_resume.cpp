@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <unordered_map>
 
 #include "base/csv.h"
@@ -49,6 +50,15 @@ struct Contents {
   std::unordered_set<std::string> torn;                 ///< APIs with a torn row
   bool has_headers = true;
 };
+
+/// Whether the last byte is a line feed, so that a row can be appended.
+bool EndsWithLineFeed(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rbe");
+  if (file == nullptr) return false;
+  const bool ends = std::fseek(file, -1, SEEK_END) == 0 && std::fgetc(file) == '\n';
+  std::fclose(file);
+  return ends;
+}
 
 Error NotOurFile(const std::string& path) {
   return Error{ErrorCode::kInput,
@@ -214,7 +224,8 @@ Result<ResumedRun> ResumeRun(const ResultFiles& files, const JournalHeader& head
   }
   const bool orphans = std::any_of(contents->details.begin(), contents->details.end(),
                                    [&](const auto& item) { return run.kept.count(item.first) == 0; });
-  if (removed > 0 || orphans || !contents->torn.empty() || !contents->has_headers) {
+  const bool can_append = EndsWithLineFeed(files.result) && EndsWithLineFeed(files.details);
+  if (removed > 0 || orphans || !contents->torn.empty() || !contents->has_headers || !can_append) {
     if (Status status = Rewrite(files, run.kept); !status) return status.error();
   }
   return run;

@@ -66,7 +66,7 @@ Result<int> WorkerPool::Run() {
     }
     if (IsIdle()) {
       if (stop_signal_ != 0) return stop_signal_;
-      if (no_more_cases_ && !upcoming_) return 0;
+      if (!HasCases()) return 0;
     }
     if (stop_signal_ != 0 && Clock::now() >= stop_deadline_) return stop_signal_;
     if (Status status = Poll(); !status) return status.error();
@@ -79,6 +79,8 @@ bool WorkerPool::IsIdle() const {
   return std::none_of(workers_.begin(), workers_.end(),
                       [](const Worker& worker) { return worker.running.has_value(); });
 }
+
+bool WorkerPool::HasCases() const { return !no_more_cases_ || upcoming_ || !handed_back_.empty(); }
 
 WorkerPool::Worker* WorkerPool::Find(std::uint64_t id) {
   const auto found = std::find_if(workers_.begin(), workers_.end(), [id](const Worker& w) { return w.id == id; });
@@ -192,6 +194,11 @@ Status WorkerPool::OnExited(const WorkerExited& exited) {
     if (Status status = ReadWorker(*worker); !status) return status;
     if (Find(exited.worker) == nullptr) return {};
   }
+  if (exited.status == kDeviceLostExit && worker->running && !worker->running->handed_twice) {
+    worker->running->handed_twice = true;
+    handed_back_.push_back(std::move(*worker->running));
+    worker->running.reset();
+  }
   // These come from outside, mostly to the whole job: the case is not to blame if this process is told to stop as well.
   if (exited.signal == SIGTERM || exited.signal == SIGINT || exited.signal == SIGHUP) {
     worker->closed_at = Clock::now();
@@ -206,7 +213,7 @@ Status WorkerPool::EndWorker(std::uint64_t id, const std::string& reason) {
   const auto found = std::find_if(workers_.begin(), workers_.end(), [id](const Worker& w) { return w.id == id; });
   Kill(*found);
   std::optional<PoolCase> lost = std::move(found->running);
-  if (!lost && ++failed_starts_ >= kMaxFailedStarts && stop_signal_ == 0) {
+  if (!lost && !found->finished_a_case && ++failed_starts_ >= kMaxFailedStarts && stop_signal_ == 0) {
     const std::string& line = spawner_.last_error_line();
     return Error{ErrorCode::kDevice,
                  "workers end before they take an API (" + reason + ")" + (line.empty() ? "" : ": " + Excerpt(line))};
@@ -246,18 +253,27 @@ Status WorkerPool::CheckLimits() {
   return {};
 }
 
+/// Fills upcoming_ if there is a case.
+Status WorkerPool::FetchCase() {
+  if (upcoming_) return {};
+  if (!handed_back_.empty()) {
+    upcoming_ = std::move(handed_back_.back());
+    handed_back_.pop_back();
+  } else if (!no_more_cases_) {
+    auto next = events_.next_case();
+    if (!next) return next.error();
+    upcoming_ = std::move(*next);
+    no_more_cases_ = !upcoming_.has_value();
+  }
+  return {};
+}
+
 Status WorkerPool::AssignCases() {
   for (Worker& worker : workers_) {
     if (!worker.ready || worker.running || worker.closed_at) continue;
-    if (!upcoming_ && !no_more_cases_) {
-      auto next = events_.next_case();
-      if (!next) return next.error();
-      upcoming_ = std::move(*next);
-      no_more_cases_ = !upcoming_.has_value();
-    }
+    if (Status status = FetchCase(); !status) return status;
     if (!upcoming_) return {};
     worker.channel.Queue(upcoming_->message);
-    upcoming_->message.clear();
     worker.running = std::exchange(upcoming_, std::nullopt);
     worker.deadline = Clock::now() + options_.case_timeout;
     (void)worker.channel.Send();
@@ -266,7 +282,7 @@ Status WorkerPool::AssignCases() {
 }
 
 Status WorkerPool::SpawnMissing() {
-  while (!free_devices_.empty() && !(no_more_cases_ && !upcoming_)) {
+  while (!free_devices_.empty() && HasCases()) {
     const std::int64_t device_id = free_devices_.front();
     free_devices_.erase(free_devices_.begin());
     if (Status status = SpawnWorker(device_id); !status) return status;

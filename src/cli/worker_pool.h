@@ -17,12 +17,17 @@
 
 namespace msprobe {
 
+/// Exit code of a worker that has answered, but whose device has failed so badly that it takes no further case: one
+/// that was handed to it meanwhile has not been begun.
+inline constexpr int kDeviceLostExit = 3;
+
 /// What goes to a worker.
 struct PoolCase {
   std::size_t index = 0;
   std::string name;
   bool has_backward = false;
-  std::string message;  ///< CaseMessage
+  std::string message;        ///< CaseMessage
+  bool handed_twice = false;  ///< a worker has left with it before; the next one has the last word
 };
 
 struct PoolOptions {
@@ -78,6 +83,8 @@ class WorkerPool {
   Status SpawnMissing();
   Status SpawnWorker(std::int64_t device_id);
   bool IsIdle() const;
+  bool HasCases() const;
+  Status FetchCase();
   Worker* Find(std::uint64_t id);
   static void Kill(const Worker& worker);
 
@@ -88,6 +95,7 @@ class WorkerPool {
   std::list<Worker> workers_;
   std::vector<std::int64_t> free_devices_;  // one entry for each worker that is to be started
   std::optional<PoolCase> upcoming_;        // fetched, not given out yet
+  std::vector<PoolCase> handed_back_;       // to be given out again, first of all
   bool no_more_cases_ = false;
   std::uint64_t next_id_ = 0;
   std::size_t failed_starts_ = 0;

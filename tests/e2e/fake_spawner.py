@@ -3,7 +3,7 @@
 Lets the command be tested alone: workers answer with rows that depend on the API's name only, and misbehave where the
 API or the environment says so.
 
-API names: crash (SIGSEGV), killed (SIGKILL), leaves (exit code 7), hang, slow, hungry (memory), garbage (no JSON),
+API names: crash (SIGSEGV), killed (SIGKILL), leaves (exit code 7), device_lost (answers, then exit code 3), hang, slow, hungry (memory), garbage (no JSON),
 foreign (answers for another API), short (a row with too few cells), error, warning, skip, fail_backward; everything
 else passes.
 FAKE_SPAWNER: dies, failed, silent, dies_later, no_workers, warns, mute.
@@ -99,6 +99,10 @@ def answer(connection, case):
         for i in range(0, len(held), 4096):
             held[i] = 1
         time.sleep(60)
+    elif api == "device_lost":
+        send(connection, rows(case, "error", backward, "the device failed"))
+        time.sleep(0.1)
+        os._exit(3)
     elif api == "garbage":
         send(connection, b"{no json")
         return

@@ -117,6 +117,13 @@ def test_a_worker_that_takes_too_much_memory_is_ended(check):
     assert "--memory-limit" in rows[1][3] and "300.0 MiB" in rows[1][3]
 
 
+def test_a_worker_that_leaves_between_cases_costs_none(check):
+    apis = [f"Torch.{api}.{i}" for i in range(4) for api in ("add", "device_lost")] + ["Torch.add.9"]
+    run = check(make_dump(apis), check_code=0)
+    assert [row[1:] for row in run.rows()[1:]] == [
+        ["error", " ", "the device failed"] if "lost" in name else ["pass", " ", ""] for name in apis]
+
+
 def test_skip_rows_of_what_is_not_run(check, tmp_path):
     log = tmp_path / "log"
     apis = ["Distributed.all_reduce.0", "MindSpeed.x.0", "Torch.0", "Torch.add.0", "Functional.a.b.c.0", "Torch.mul.x"]
