@@ -1,6 +1,7 @@
 #include "numerics/error_metrics_kernel.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "numerics/simd_targets.h"
 

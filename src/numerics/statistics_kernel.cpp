@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "numerics/simd_targets.h"
 #include "tensor/float_formats.h"
