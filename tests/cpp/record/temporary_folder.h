@@ -35,7 +35,9 @@ inline std::string ReadText(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+/// Replaces the file. (Truncating it would make some file systems write it to the disk at once.)
 inline void WriteText(const std::string& path, std::string_view text) {
+  std::filesystem::remove(path);
   std::ofstream out(path, std::ios::binary);
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
 }
