@@ -175,6 +175,12 @@ void BindReplay(nb::module_& m) {
       .def_prop_ro("runs_backward", [](ReplayCase& self) { return self.plan().backward.run; })
       .def_prop_ro("backward_skip_reason", [](ReplayCase& self) { return self.plan().backward.skip_reason; })
       .def_prop_ro("gradient_output", [](ReplayCase& self) { return self.plan().backward.output; })
+      .def_prop_ro("updated",
+                   [](ReplayCase& self) {
+                     nb::list list;
+                     for (const std::size_t tensor : self.plan().updated) list.append(tensor);
+                     return list;
+                   })
       .def_prop_ro("tensors", &ReplayCase::Tensors)
       .def_prop_ro("gradient", &ReplayCase::Gradient)
       .def("arguments", &ReplayCase::Arguments, nb::arg("tensors"), nb::arg("device").none())

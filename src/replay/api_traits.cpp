@@ -102,6 +102,13 @@ bool IsInPlace(std::string_view api) {
   return api.ends_with("_");
 }
 
+std::optional<UpdatedStatistics> StatisticsUpdatedBy(std::string_view api) {
+  if (api == "batch_norm") return UpdatedStatistics{1, 5, "running_mean", "running_var", "training", false};
+  if (api == "instance_norm") return UpdatedStatistics{1, 5, "running_mean", "running_var", "use_input_stats", true};
+  if (api == "native_batch_norm") return UpdatedStatistics{3, 5, "running_mean", "running_var", "training", false};
+  return std::nullopt;
+}
+
 bool UsesHf32(std::string_view api) { return api == "conv1d" || api == "conv2d"; }
 bool IsAutocastToLowerPrecision(std::string_view api) { return Contains(kLowerPrecision, api); }
 bool HasNoBackward(std::string_view api) { return api == "repeat_interleave"; }

@@ -22,6 +22,18 @@ bool IsUninitialised(std::string_view api);
 /// Names that change their first argument: "add_", "__iadd__", "__setitem__".
 bool IsInPlace(std::string_view api);
 
+/// Arguments that an API updates although its name does not say so, and autograd does not count: the running statistics
+/// of normalisations. Nothing for other APIs.
+struct UpdatedStatistics {
+  int mean;      ///< position; the variance follows
+  int training;  ///< position of the flag that turns the update on
+  std::string_view mean_name;
+  std::string_view variance_name;
+  std::string_view training_name;
+  bool training_default;
+};
+std::optional<UpdatedStatistics> StatisticsUpdatedBy(std::string_view api);
+
 /// Inputs are rounded to HF32 and float32 is not raised (accuracy_checker.md 7.5, 8.1).
 bool UsesHf32(std::string_view api);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "base/text.h"
@@ -92,6 +93,19 @@ Treatment ChooseTreatment(Case& plan) {
   return Treatment::kValues;
 }
 
+void FindUpdatedTensors(Case& plan) {
+  const auto statistics = StatisticsUpdatedBy(plan.api);
+  if (!statistics) return;
+  const Argument* training = At(plan, static_cast<std::size_t>(statistics->training), statistics->training_name);
+  const bool given = training != nullptr && training->kind == Argument::Kind::kBool;
+  if (!(given ? training->boolean : statistics->training_default)) return;
+  const auto mean = static_cast<std::size_t>(statistics->mean);
+  for (const Argument* argument :
+       {At(plan, mean, statistics->mean_name), At(plan, mean + 1, statistics->variance_name)}) {
+    if (argument != nullptr && argument->kind == Argument::Kind::kTensor) plan.updated.push_back(argument->tensor);
+  }
+}
+
 void PlanBackward(const CaseRequest& request, const TensorContext& context, Case& plan) {
   if (HoldsOutArgument(plan)) {
     DropGradient(*Keyword(plan, "out"), plan.tensors);
@@ -145,6 +159,7 @@ Result<Case> PlanCase(const CaseRequest& request, const ReplaySettings& settings
   plan.tensors = std::move(call.value().tensors);
   RemoveDropout(plan);
   plan.treatment = ChooseTreatment(plan);
+  FindUpdatedTensors(plan);
   PlanBackward(request, context, plan);
   return plan;
 }

@@ -44,6 +44,7 @@ struct Case {
   std::vector<Argument> positional;
   std::vector<KeywordArgument> keywords;
   std::vector<TensorSpec> tensors;
+  std::vector<std::size_t> updated;  ///< tensors that the call changes without autograd counting it
   BackwardPlan backward;
   Treatment treatment = Treatment::kValues;
   std::optional<DType> autocast;  ///< the device call runs under autocast of this dtype

@@ -243,16 +243,22 @@ class Executor:
 
         # An argument that the call has changed is an output as well, unless it is returned anyway.
         returned = {id(leaf) for leaf in _tensor_leaves(outputs[0])}
-        changed = sorted(i for i in tensors[0].changed() | tensors[1].changed() if id(tensors[0].arguments[i]) not in returned)
+        changed = tensors[0].changed().union(tensors[1].changed(), case.updated)
+        changed = sorted(i for i in changed if id(tensors[0].arguments[i]) not in returned)
+        targets = outputs
         if changed:
-            outputs = [_with_changed(output, [own.arguments[i] for i in changed]) for output, own in zip(outputs, tensors)]
+            values = [[own.arguments[i] for i in changed] for own in tensors]
+            if outputs[0] is None:
+                targets = outputs = values  # the call is made for what it changes
+            else:
+                outputs = [[output, more] for output, more in zip(outputs, values)]
         forward = [to_host(output) for output in outputs]
         case.compare_forward(*forward)
 
         gradient = None
         backward = None
         if runs_backward:
-            gradient, backward = self._backward(case, tensors, outputs)
+            gradient, backward = self._backward(case, tensors, targets)
         elif case.backward_skip_reason:
             case.skip_backward(case.backward_skip_reason)
         if case.wants_saving():
@@ -311,11 +317,6 @@ def _explain(error):
     if "expected scalar type Long" in text:
         text += " (the API takes no int32 index on this side)"
     return text
-
-
-def _with_changed(output, changed):
-    """The outputs of a call and the arguments it has changed; a call that only changes arguments returns None."""
-    return changed if output is None else [output, changed]
 
 
 def _differentiable(output, index):
