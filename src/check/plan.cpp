@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "check/api_name.h"
+#include "check/count_text.h"
 #include "check/filter_signature.h"
 
 namespace msprobe {
@@ -18,10 +19,6 @@ constexpr std::string_view kBadName = "the name is not Type.api.number, so it is
 
 bool Contains(const std::vector<std::string>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-std::string Count(std::size_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
 /// Pairs forward and backward records.
@@ -66,13 +63,13 @@ Result<CheckPlan> PairRecords(const DumpIndex& index) {
     if (found != case_of.end()) plan.cases[found->second].backward = *position;
   }
   if (duplicates > 0) {
-    plan.warnings.push_back(Count(duplicates, "record") + " with a name that was there before (first: " +
+    plan.warnings.push_back(CountText(duplicates, "record") + " with a name that was there before (first: " +
                             Excerpt(first_duplicate) + "): only the first of each name is checked");
   }
   const auto orphans = static_cast<std::size_t>(std::count_if(
       backward_of.begin(), backward_of.end(), [&](const auto& item) { return case_of.count(item.first) == 0; }));
   if (orphans > 0) {
-    plan.warnings.push_back(Count(orphans, "backward record") +
+    plan.warnings.push_back(CountText(orphans, "backward record") +
                             " without a forward record cannot be checked: collect both directions (data_mode)");
   }
   if (plan.cases.empty() && modules > 0) {

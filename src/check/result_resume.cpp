@@ -9,6 +9,7 @@
 #include "base/csv.h"
 #include "base/files.h"
 #include "base/new_file.h"
+#include "check/count_text.h"
 
 namespace msprobe {
 namespace {
@@ -215,12 +216,10 @@ Result<ResumedRun> ResumeRun(const ResultFiles& files, const JournalHeader& head
   }
   const std::size_t removed = contents->names.size() - run.kept.size();
   if (!contents->names.empty()) {
-    run.warnings.push_back("there is no journal beside " + BaseName(files.result) +
-                           ": its rows are kept as they are, whatever settings they were made with");
-  }
-  if (removed > 0) {
-    run.warnings.push_back(std::to_string(removed) + (removed == 1 ? " API whose rows were" : " APIs whose rows were") +
-                           " incomplete will be run again");
+    run.warnings.push_back(
+        "there is no journal beside " + BaseName(files.result) +
+        ": its rows are kept as they are, whatever settings they were made with" +
+        (removed > 0 ? "; " + CountText(removed, "API") + " with incomplete rows will be run again" : ""));
   }
   const bool orphans = std::any_of(contents->details.begin(), contents->details.end(),
                                    [&](const auto& item) { return run.kept.count(item.first) == 0; });

@@ -25,11 +25,14 @@ Result<FileHandle> OpenForAppend(const std::string& path, int flags) {
   return file;
 }
 
-/// Checks the type that an earlier run has recorded, or records it.
 Status RecordDevice(const ResultFiles& files, const std::string& device_type) {
-  if (device_type.empty()) return {};
+  return device_type.empty() ? Status() : WriteFileAtomically(files.device, device_type + "\n");
+}
+
+/// Compares with the type that an earlier run has recorded, if it has.
+Status CheckDevice(const ResultFiles& files, const std::string& device_type) {
   struct stat info = {};
-  if (::lstat(files.device.c_str(), &info) != 0) return WriteFileAtomically(files.device, device_type + "\n");
+  if (device_type.empty() || ::lstat(files.device.c_str(), &info) != 0) return {};
   auto text = ReadFile(files.device, 4096);
   if (!text) return text.error();
   const std::string earlier(Trim(*text));
@@ -62,9 +65,10 @@ Result<ResultWriter> ResultWriter::Create(const ResultFiles& files, const CheckP
 Result<ResultWriter> ResultWriter::Resume(const ResultFiles& files, const CheckPlan& plan, JournalHeader header,
                                           const std::string& device_type) {
   ResultWriter writer(files, plan);
-  if (Status status = RecordDevice(files, device_type); !status) return status.error();
+  if (Status status = CheckDevice(files, device_type); !status) return status.error();
   auto run = ResumeRun(files, header);
   if (!run) return run.error();
+  if (Status status = RecordDevice(files, device_type); !status) return status.error();
   writer.warnings_ = std::move(run->warnings);
   writer.counts_ = std::move(run->counts);
   writer.kept_ = std::move(run->kept);

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "check/count_text.h"
 #include "check/plan.h"
 #include "check/result_writer.h"
 #include "cli/command.h"
@@ -23,10 +24,6 @@ namespace {
 constexpr std::size_t kWorkersPerDevice = 8;
 constexpr std::chrono::seconds kStartTimeout{300};
 constexpr const char* kErrorFolder = "ut_error_data";
-
-std::string Count(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 /// One run, its stages in order; each keeps what later ones need.
 class CheckerRun {
@@ -70,7 +67,7 @@ class CheckerRun {
                      path + " is truncated before its first complete record (" + index_.truncation + ")"};
       }
       console_.Warning(path + " is truncated (" + index_.truncation + "): the " +
-                       Count(index_.records.size(), "complete record") + " before that will be checked");
+                       CountText(index_.records.size(), "complete record") + " before that will be checked");
     } else if (!index_.has_data) {
       return Error{ErrorCode::kInput, path + " has no \"data\": it is not a dump.json of the collection tool"};
     }
@@ -156,9 +153,6 @@ class CheckerRun {
     settings.dump_data_dir = index_.header.dump_data_dir;
     settings.error_data_dir = error_dir_;
     settings.support_list = support_list_path_;
-    if (!error_dir_.empty()) {
-      if (Status status = CreateDirectories(error_dir_); !status) return status;
-    }
     auto start = GreetSpawner(*spawner, signals, settings, kStartTimeout);
     if (!start) return start.error();
     stop_signal_ = start->stop_signal;
@@ -171,11 +165,11 @@ class CheckerRun {
       return Error{ErrorCode::kDevice,
                    "device " + std::to_string(id) + " does not exist: there " +
                        (hello_.device_count == 1 ? "is" : "are") + " " +
-                       Count(static_cast<std::size_t>(std::max<std::int64_t>(0, hello_.device_count)),
-                             hello_.device_type + " device") +
+                       CountText(static_cast<std::size_t>(std::max<std::int64_t>(0, hello_.device_count)),
+                                 hello_.device_type + " device") +
                        " here" + (hello_.device_count > 0 ? ", counted from 0" : "")};
     }
-    return {};
+    return error_dir_.empty() ? Status() : CreateDirectories(error_dir_);
   }
 
   std::vector<std::int64_t> DeviceIds() const {
@@ -238,9 +232,13 @@ class CheckerRun {
     pool_options.device_ids = DeviceIds();
     pool_options.case_timeout = options_.timeout;
     pool_options.memory_limit = options_.memory_limit;
-    console_.Info("checking " + Count(to_run.size(), "API") + " on " + hello_.device_type +
+    console_.Info("checking " + CountText(to_run.size(), "API") + " on " + hello_.device_type +
                   (hello_.device_name.empty() ? "" : " (" + hello_.device_name + ")") + ", torch " +
-                  hello_.framework_version + ", " + Count(pool_options.workers, "worker"));
+                  hello_.framework_version + ", " + CountText(pool_options.workers, "worker"));
+    if (options_.device_ids.size() > pool_options.device_ids.size()) {
+      console_.Info("one worker uses one device: of -d only " + std::to_string(options_.device_ids[0]) +
+                    " counts; multi_run_ut spreads its workers over all");
+    }
     std::size_t given = 0;
     std::size_t finished = 0;
     PoolEvents events;
@@ -281,8 +279,8 @@ class CheckerRun {
   }
 
   Result<int> Stopped() {
-    console_.Warning("stopped by " + SignalText(stop_signal_) + " after " + Count(writer_->counts().total(), "API") +
-                     "; to continue: -csv_path " + files_.result);
+    console_.Warning("stopped by " + SignalText(stop_signal_) + " after " +
+                     CountText(writer_->counts().total(), "API") + "; to continue: -csv_path " + files_.result);
     return kExitSignal + stop_signal_;
   }
 
@@ -292,7 +290,7 @@ class CheckerRun {
     console_.Info("result of each API: " + files_.result);
     console_.Info("details of each output: " + files_.details);
     if (!error_dir_.empty() && HasWork()) console_.Info("data of APIs that do not pass: " + error_dir_);
-    console_.Info(Count(counts.total(), "API") + ": " + std::to_string(counts.pass) + " pass, " +
+    console_.Info(CountText(counts.total(), "API") + ": " + std::to_string(counts.pass) + " pass, " +
                   std::to_string(counts.warning) + " warning, " + std::to_string(counts.error) + " error, " +
                   std::to_string(counts.skip) + " SKIP");
     if (counts.error > 0) {

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/help_text.h"
+#include "cli/other_installation.h"
 
 namespace msprobe {
 namespace {
@@ -169,6 +170,10 @@ int RunCommand(const Command& command, const Invocation& invocation, Console& co
 }  // namespace
 
 int RunCommandLine(const std::vector<std::string>& arguments, Console& console) {
+  if (const std::string other = OtherInstallation(); !other.empty()) {
+    console.Error(other);
+    return kExitUnusable;
+  }
   if (arguments.empty()) {
     console.Line(MainHelp());
     return kExitFinished;

@@ -1,6 +1,7 @@
 #include "cli/compare_command.h"
 
 #include "base/text.h"
+#include "check/count_text.h"
 #include "cli/fail_on.h"
 #include "cli/package_settings.h"
 #include "cli/python_finder.h"
@@ -56,7 +57,7 @@ Result<int> RunCompare(const ParsedOptions& parsed, Console& console) {
   console.Info("result of each API: " + summary->result_path);
   console.Info("details of each output: " + summary->details_path);
   const std::size_t total = summary->pass + summary->warning + summary->error + summary->skip;
-  console.Info(std::to_string(total) + (total == 1 ? " API: " : " APIs: ") + std::to_string(summary->pass) + " pass, " +
+  console.Info(CountText(total, "API") + ": " + std::to_string(summary->pass) + " pass, " +
                std::to_string(summary->warning) + " warning, " + std::to_string(summary->error) + " error, " +
                std::to_string(summary->skip) + " SKIP");
   for (const CompareSummary::Finding& finding : summary->errors) {

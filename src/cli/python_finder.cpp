@@ -86,23 +86,27 @@ std::string PackageFile(const std::string& package_dir, const std::string& relat
   return IsReadable(path) ? path : "";
 }
 
-std::string PackageDirBesideExecutable() {
-  if (const char* variable = ::getenv("MSPROBE_PACKAGE_DIR"); variable != nullptr && *variable != '\0') return variable;
+std::string FindBesideExecutable(const std::string& pattern, const std::string& marker) {
   const std::string folder = ExecutableFolder();
   if (folder.empty()) return "";
   for (const char* library : {"lib", "lib64"}) {
-    const std::string pattern = JoinPath(ParentPath(folder), std::string(library) + "/python3*/site-packages/msprobe");
+    const std::string whole = JoinPath(ParentPath(folder), std::string(library) + "/python3*/site-packages/" + pattern);
     glob_t found = {};
-    std::string package_dir;
-    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-      for (std::size_t i = 0; i < found.gl_pathc && package_dir.empty(); ++i) {
-        if (!PackageFile(found.gl_pathv[i], kMarkerFile).empty()) package_dir = found.gl_pathv[i];
+    std::string path;
+    if (::glob(whole.c_str(), 0, nullptr, &found) == 0) {
+      for (std::size_t i = 0; i < found.gl_pathc && path.empty(); ++i) {
+        if (marker.empty() || IsReadable(JoinPath(found.gl_pathv[i], marker))) path = found.gl_pathv[i];
       }
     }
     ::globfree(&found);
-    if (!package_dir.empty()) return package_dir;
+    if (!path.empty()) return path;
   }
   return "";
+}
+
+std::string PackageDirBesideExecutable() {
+  if (const char* variable = ::getenv("MSPROBE_PACKAGE_DIR"); variable != nullptr && *variable != '\0') return variable;
+  return FindBesideExecutable("msprobe", kMarkerFile);
 }
 
 Result<PythonInstallation> FindPython(const std::string& python_option) {

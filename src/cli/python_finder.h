@@ -20,6 +20,10 @@ Result<PythonInstallation> FindPython(const std::string& python_option);
 /// The package folder alone, without starting any Python: MSPROBE_PACKAGE_DIR or the place beside this executable.
 std::string PackageDirBesideExecutable();
 
+/// The first thing that matches `pattern` in the site-packages of the environment that this executable is installed in,
+/// and that holds the file `marker` if one is given; "" if there is none.
+std::string FindBesideExecutable(const std::string& pattern, const std::string& marker = "");
+
 /// `package_dir`/`relative`, "" where there is no such file.
 std::string PackageFile(const std::string& package_dir, const std::string& relative);
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import subprocess
 
 import pytest
 from conftest import forward_record, make_dump, write_dump
@@ -161,12 +162,23 @@ def test_no_python_with_the_package(msprobe, tmp_path):
     copy.write_bytes(pathlib.Path(msprobe.executable).read_bytes())
     copy.chmod(0o755)
     path = write_dump(tmp_path, make_dump(["Torch.add.0"]))
-    import subprocess
     process = subprocess.run([copy, "-f", "pytorch", "run_ut", "-api_info", path], cwd=msprobe.work, capture_output=True,
                              text=True, env={"PATH": str(tmp_path / "bin")})
     assert process.returncode == 1
     assert "no Python with the package msprobe was found" in process.stderr and "--python" in process.stderr
     assert list(msprobe.work.iterdir()) == []
+
+
+def test_the_reference_in_the_same_environment(msprobe, tmp_path):
+    copy = tmp_path / "env" / "bin" / "msprobe"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(pathlib.Path(msprobe.executable).read_bytes())
+    copy.chmod(0o755)
+    assert subprocess.run([copy, "--version"]).returncode == 0
+    (tmp_path / "env" / "lib" / "python3.9" / "site-packages" / "mindstudio_probe-1.0.4.dist-info").mkdir(parents=True)
+    process = subprocess.run([copy, "-f", "pytorch", "run_ut", "-h"], capture_output=True, text=True)
+    assert process.returncode == 1 and process.stdout == ""
+    assert len(process.stderr.splitlines()) == 1 and "mindstudio-probe" in process.stderr
 
 
 def test_a_link_as_the_output_file_is_not_followed(check, tmp_path):
