@@ -32,7 +32,7 @@ class DumpPass {
     if (!scanner_.status().ok()) return scanner_.status().error();
     if (first == -1) return InputError("is empty");
     if (first != '{') return InputError("is not a JSON object; a dump.json is expected");
-    const bool complete = Envelope() && EndOfText();
+    const bool complete = Envelope() && scanner_.AtEnd();
     if (!scanner_.status().ok()) return scanner_.status().error();
     if (error_.has_value()) return *error_;
     if (!complete && !stopped_) {
@@ -45,37 +45,12 @@ class DumpPass {
  private:
   Error InputError(const std::string& what) const { return {ErrorCode::kInput, Printable(path_) + " " + what}; }
 
-  /// Walks over the members of the object at the next byte; `member(key)` steps over the value.
-  template <typename Member>
-  bool ForEachMember(Member&& member) {
-    scanner_.Advance();
-    if (scanner_.PeekToken() == '}') {
-      scanner_.Advance();
-      return true;
-    }
-    std::string key;
-    for (;;) {
-      if (!scanner_.ReadString(key)) return false;
-      if (scanner_.PeekToken() != ':') return scanner_.Fail("a ':' is expected");
-      scanner_.Advance();
-      if (!member(key)) return false;
-      const int next = scanner_.PeekToken();
-      if (next == '}') {
-        scanner_.Advance();
-        return true;
-      }
-      if (next != ',') return scanner_.Fail(next == -1 ? "the text ends inside an object" : "a ',' or '}' is expected");
-      scanner_.Advance();
-      scanner_.PeekToken();
-    }
-  }
-
   bool Envelope() {
-    return ForEachMember([this](std::string& key) {
+    return scanner_.ForEachMember([this](std::string& key) {
       if (key != "data") return HeaderMember(key);
       if (scanner_.PeekToken() != '{') return scanner_.SkipValue();
       index_.has_data = true;
-      return ForEachMember([this](std::string& name) { return DataMember(name); });
+      return scanner_.ForEachMember([this](std::string& name) { return DataMember(name); });
     });
   }
 
@@ -129,8 +104,6 @@ class DumpPass {
     stopped_ = !(*visit_)(std::move(*record));
     return !stopped_;
   }
-
-  bool EndOfText() { return scanner_.PeekToken() == -1 || scanner_.Fail("more text follows the end of the dump"); }
 
   const std::string& path_;
   JsonFileScanner scanner_;

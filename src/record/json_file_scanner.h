@@ -36,6 +36,13 @@ class JsonFileScanner {
   /// As SkipValue; `text` is the value until the next call, or has no data when it is longer than `limit`.
   bool ReadValue(std::uint64_t limit, std::string_view& text);
 
+  /// Walks over the object at the next byte, which is '{'; `member(std::string& key)` steps over the value.
+  template <typename Member>
+  bool ForEachMember(Member&& member);
+
+  /// Whether the file holds nothing more.
+  bool AtEnd() { return PeekToken() == -1 || Fail("more text follows the end"); }
+
   /// Remembers that the text breaks here.
   bool Fail(std::string_view problem);
   const std::string& problem() const { return problem_; }
@@ -63,5 +70,26 @@ class JsonFileScanner {
   Status status_;
   std::string problem_;
 };
+
+template <typename Member>
+bool JsonFileScanner::ForEachMember(Member&& member) {
+  Advance();
+  if (PeekToken() == '}') {
+    Advance();
+    return true;
+  }
+  std::string key;
+  for (;;) {
+    if (!ReadString(key)) return false;
+    if (PeekToken() != ':') return Fail("a ':' is expected");
+    Advance();
+    if (!member(key)) return false;
+    const int next = PeekToken();
+    if (next == -1) return Fail("the text ends inside an object");
+    if (next != ',' && next != '}') return Fail("a ',' or '}' is expected");
+    Advance();
+    if (next == '}') return true;
+  }
+}
 
 }  // namespace msprobe

@@ -1,6 +1,7 @@
 #include "record/json_journal.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -40,6 +41,8 @@ Result<JsonJournal> JsonJournal::Create(const std::string& path, std::string hea
   if (descriptor < 0) return SystemError(ErrorCode::kOutput, "create", path, errno);
   JsonJournal journal;
   journal.file_ = FileHandle(descriptor);
+  // Tells RecoverJsonFile that somebody writes here; a file system without locks does without.
+  ::flock(descriptor, LOCK_EX | LOCK_NB);
   const std::string skeleton = head + tail;
   if (const int error = WriteAt(descriptor, skeleton, 0); error != 0) {
     ::unlink(path.c_str());
