@@ -175,6 +175,7 @@ void BindReplay(nb::module_& m) {
       .def_prop_ro("runs_backward", [](ReplayCase& self) { return self.plan().backward.run; })
       .def_prop_ro("backward_skip_reason", [](ReplayCase& self) { return self.plan().backward.skip_reason; })
       .def_prop_ro("gradient_output", [](ReplayCase& self) { return self.plan().backward.output; })
+      .def_prop_ro("compared_output", [](ReplayCase& self) { return ComparedOutput(self.plan().api); })
       .def_prop_ro("updated",
                    [](ReplayCase& self) {
                      nb::list list;

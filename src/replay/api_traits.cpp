@@ -113,6 +113,11 @@ bool UsesHf32(std::string_view api) { return api == "conv1d" || api == "conv2d";
 bool IsAutocastToLowerPrecision(std::string_view api) { return Contains(kLowerPrecision, api); }
 bool HasNoBackward(std::string_view api) { return api == "repeat_interleave"; }
 
+std::optional<int> ComparedOutput(std::string_view api) {
+  if (api == "npu_fusion_attention") return 0;
+  return std::nullopt;
+}
+
 std::optional<int> GradientOutput(std::string_view api) {
   if (api == "topk" || api == "npu_fusion_attention") return 0;
   return std::nullopt;

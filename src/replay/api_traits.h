@@ -43,6 +43,9 @@ bool IsAutocastToLowerPrecision(std::string_view api);
 /// APIs for which no gradient is compared (accuracy_checker.md 10).
 bool HasNoBackward(std::string_view api);
 
+/// The only one of several outputs that is looked at (accuracy_checker.md 9).
+std::optional<int> ComparedOutput(std::string_view api);
+
 /// Which of several outputs is differentiated (accuracy_checker.md 10).
 std::optional<int> GradientOutput(std::string_view api);
 

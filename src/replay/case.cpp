@@ -69,6 +69,13 @@ Argument* At(Case& plan, std::size_t position, std::string_view name) {
 // differ: the operator is replayed without it.
 void RemoveDropout(Case& plan) {
   std::size_t position = 0;
+  if (plan.api == "npu_fusion_attention") {
+    Argument* keep = At(plan, plan.positional.size(), "keep_prob");
+    if (keep == nullptr || keep->kind != Argument::Kind::kFloat || keep->number == 1 || keep->number == 0) return;
+    keep->number = 1;
+    plan.note = "replayed with keep_prob = 1";
+    return;
+  }
   if (plan.api == "scaled_dot_product_attention") {
     position = 4;
   } else if (plan.api == "multi_head_attention_forward") {
@@ -80,6 +87,25 @@ void RemoveDropout(Case& plan) {
   if (probability == nullptr || probability->kind != Argument::Kind::kFloat || probability->number == 0) return;
   probability->number = 0;
   plan.note = "replayed with dropout_p = 0";
+}
+
+// In the sparse modes 2 to 4 the attention mask is a fixed triangle; random values would be another operator.
+void FixAttentionMask(Case& plan) {
+  if (plan.api != "npu_fusion_attention") return;
+  constexpr std::int64_t kSize = 2048;
+  const Argument* mode = Keyword(plan, "sparse_mode");
+  const Argument* mask = Keyword(plan, "atten_mask");
+  if (mode == nullptr || mode->kind != Argument::Kind::kInteger || mode->integer < 2 || mode->integer > 4) return;
+  if (mask == nullptr || mask->kind != Argument::Kind::kTensor) return;
+  TensorSpec& spec = plan.tensors[mask->tensor];
+  if (spec.loaded != nullptr) return;
+  spec.dtype = spec.bench_dtype = DType::kBool;
+  spec.shape = {kSize, kSize};
+  spec.strides.clear();
+  spec.storage_offset = 0;
+  spec.storage_count = kSize * kSize;
+  spec.requires_grad = false;
+  spec.strict_upper_triangle = true;
 }
 
 Treatment ChooseTreatment(Case& plan) {
@@ -158,6 +184,7 @@ Result<Case> PlanCase(const CaseRequest& request, const ReplaySettings& settings
   plan.keywords = std::move(call.value().keywords);
   plan.tensors = std::move(call.value().tensors);
   RemoveDropout(plan);
+  FixAttentionMask(plan);
   plan.treatment = ChooseTreatment(plan);
   FindUpdatedTensors(plan);
   PlanBackward(request, context, plan);

@@ -107,6 +107,9 @@ Status FillStorage(TensorSpec& spec, void* out, std::size_t size) {
       ConvertElements(file.dtype, file.bytes.data() + start, spec.dtype, first, count);
     }
     spec.loaded.reset();
+  } else if (spec.strict_upper_triangle && spec.dtype == DType::kBool && spec.shape.size() == 2) {
+    for (std::int64_t i = 0; i < count; ++i)
+      first[i] = i % spec.shape[1] > i / spec.shape[1] ? std::byte{1} : std::byte{0};
   } else {
     FillRandom(spec.dtype, first, count, spec.range, spec.key);
   }

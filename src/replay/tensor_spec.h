@@ -35,6 +35,8 @@ struct TensorSpec {
   bool requires_grad = false;
   InputRounding rounding = InputRounding::kNone;
 
+  /// True above the diagonal of a two-dimensional bool tensor: the compressed attention mask (accuracy_checker.md 7.2).
+  bool strict_upper_triangle = false;
   /// Random values (accuracy_checker.md 7.3) unless `loaded` holds those of a file.
   RandomRange range;
   std::uint64_t key = 0;

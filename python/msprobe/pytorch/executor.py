@@ -216,7 +216,10 @@ class Executor:
         if case.kind == "NPU":
             from msprobe.pytorch import bench_functions
 
-            function = bench_functions.find(case.function, side.device)
+            try:
+                function = bench_functions.find(case.function, side.device)
+            except AttributeError as error:
+                raise CallFailed(str(error)) from None
             if function is None:
                 raise CallFailed("no bench function for " + case.function)
             return function
@@ -278,6 +281,8 @@ class Executor:
         except Exception as error:
             self._device_failed = self._device_failed or not side.is_bench
             raise CallFailed("the call failed on the {}: {}".format(side.label, _explain(error))) from None
+        if case.compared_output is not None and isinstance(output, (list, tuple)):
+            output = output[case.compared_output]
         if output is NotImplemented:
             if case.function == "__eq__":
                 return False
