@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "record/dump_reader.h"
 #include "record/json_journal.h"
 #include "record/json_writer.h"
+#include "record/tensor_file.h"
+#include "record/zip_crc32.h"
 
 namespace msprobe {
 namespace {
@@ -24,7 +27,7 @@ constexpr int kTensorsPerRecord = 5;
 /// Names a file of this process in the temporary folder.
 std::string TemporaryPath(const std::string& name) {
   static const std::string folder = [] {
-    std::string path = "/tmp/msprobe_benchmark_XXXXXX";
+    std::string path = (std::filesystem::temp_directory_path() / "msprobe_benchmark_XXXXXX").string();
     if (::mkdtemp(path.data()) == nullptr) std::abort();
     return path;
   }();
@@ -171,7 +174,57 @@ void Read(benchmark::State& state, bool indented) {
 BENCHMARK_CAPTURE(Read, lines, false)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Read, indented, true)->Unit(benchmark::kMillisecond);
 
+/// A new file for each iteration, as in a dump; `range` float32 elements. The files stay until the end, since a file
+/// system that has just deleted many is slow to create some.
+void WriteTensorFile(benchmark::State& state, const char* suffix,
+                     Status (*write)(const std::string&, const TensorView&)) {
+  const std::vector<float> data(static_cast<std::size_t>(state.range(0)), 1.5F);
+  const std::int64_t shape[] = {state.range(0)};
+  const TensorView view{data.data(), DType::kFloat32, shape, {}};
+  const std::string start = TemporaryPath("t" + std::to_string(state.range(0)) + "_");
+  std::int64_t number = 0;
+  for (auto _ : state) {
+    if (!write(start + std::to_string(number++) + suffix, view).ok()) std::abort();
+  }
+  state.SetBytesProcessed(state.iterations() * state.range(0) * 4);
+}
+Status WritePt(const std::string& path, const TensorView& view) { return WritePtFile(path, view); }
+BENCHMARK_CAPTURE(WriteTensorFile, pt, ".pt", WritePt)->Arg(64)->Iterations(3000);
+BENCHMARK_CAPTURE(WriteTensorFile, pt, ".pt", WritePt)->Arg(16 << 10)->Iterations(1000);
+BENCHMARK_CAPTURE(WriteTensorFile, pt, ".pt", WritePt)->Arg(4 << 20)->Iterations(20);
+BENCHMARK_CAPTURE(WriteTensorFile, npy, ".npy", WriteNpyFile)->Arg(64)->Iterations(3000);
+BENCHMARK_CAPTURE(WriteTensorFile, npy, ".npy", WriteNpyFile)->Arg(16 << 10)->Iterations(1000);
+BENCHMARK_CAPTURE(WriteTensorFile, npy, ".npy", WriteNpyFile)->Arg(4 << 20)->Iterations(20);
+
+void ReadTensor(benchmark::State& state) {
+  const std::vector<float> data(static_cast<std::size_t>(state.range(0)), 1.5F);
+  const std::int64_t shape[] = {state.range(0)};
+  const std::string path = TemporaryPath("read.pt");
+  if (!WritePtFile(path, {data.data(), DType::kFloat32, shape, {}}).ok()) std::abort();
+  for (auto _ : state) {
+    const auto loaded = ReadPtFile(path);
+    if (!loaded.ok()) std::abort();
+    benchmark::DoNotOptimize(loaded->bytes.data());
+  }
+  ::unlink(path.c_str());
+  state.SetBytesProcessed(state.iterations() * state.range(0) * 4);
+}
+BENCHMARK(ReadTensor)->Arg(64)->Arg(16 << 10)->Arg(4 << 20);
+
+void Checksum(benchmark::State& state) {
+  const std::vector<char> data(1 << 20, 'x');
+  for (auto _ : state) benchmark::DoNotOptimize(ZipCrc32(0, data.data(), data.size()));
+  state.SetBytesProcessed(state.iterations() * (1 << 20));
+}
+BENCHMARK(Checksum);
+
 }  // namespace
 }  // namespace msprobe
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  std::error_code ignored;
+  std::filesystem::remove_all(msprobe::TemporaryPath(""), ignored);
+  return 0;
+}
