@@ -1,62 +1,56 @@
 #include "compare/api_results.h"
 
-#include <utility>
-
 namespace msprobe {
 
 ApiResults::State& ApiResults::Find(std::string_view full_name) {
   // Rows of one API mostly stand together.
-  if (!states_.empty() && states_.back().result.name == full_name) return states_.back();
-  const auto [position, inserted] = positions_.emplace(full_name, states_.size());
-  if (inserted) {
-    states_.emplace_back();
-    states_.back().result.name = full_name;
-  }
-  return states_[position->second];
+  if (!states_.empty() && states_.back().name == full_name) return states_.back();
+  if (const auto known = positions_.find(full_name); known != positions_.end()) return *known->second;
+  State& state = states_.emplace_back();
+  state.name = full_name;
+  positions_.emplace(state.name, &state);
+  return state;
 }
 
 void ApiResults::Add(std::string_view full_name, std::string_view api, bool backward, const Judgement& judgement) {
   State& state = Find(full_name);
-  Verdict& direction = backward ? state.result.backward : state.result.forward;
+  Verdict& direction = backward ? state.backward : state.forward;
   direction = Worse(direction, judgement.verdict);
   state.is_topk = api == "topk";
   state.all_unsupported = state.all_unsupported && judgement.unsupported_dtype;
-  if (judgement.verdict == Verdict::kSkip) {
-    std::string& skip = backward ? state.backward_skip : state.forward_skip;
-    if (skip.empty()) skip = judgement.message;
-  }
-  if (judgement.verdict > state.worst) {
-    state.worst = judgement.verdict;
-    state.result.reason = judgement.reason;
-  }
+  if (judgement.verdict != Verdict::kSkip && judgement.verdict != Verdict::kError) return;
+  if (!state.texts) state.texts = std::make_unique<Texts>();
+  const bool is_error = judgement.verdict == Verdict::kError;
+  std::string& text = is_error ? state.texts->error : backward ? state.texts->backward_skip : state.texts->forward_skip;
+  if (text.empty()) text = is_error ? judgement.reason : judgement.message;
 }
 
 void ApiResults::AddUnparsable(std::string_view name, const Judgement& judgement) {
   State& state = Find(name);
-  state.result.forward = state.result.backward = judgement.verdict;
-  state.forward_skip = judgement.message;
-  state.result.reason = judgement.reason;
+  state.forward = Worse(state.forward, judgement.verdict);
+  state.backward = Worse(state.backward, judgement.verdict);
   state.all_unsupported = false;
+  if (!state.texts) state.texts = std::make_unique<Texts>();
+  state.texts->forward_skip = judgement.message;
 }
 
-std::vector<ApiResult> ApiResults::Take() {
-  std::vector<ApiResult> results;
-  results.reserve(states_.size());
-  for (State& state : states_) {
-    ApiResult& result = state.result;
-    if (result.forward == Verdict::kSkip) {
-      result.message = std::move(state.forward_skip);
-    } else if (result.backward == Verdict::kSkip) {
-      result.message = std::move(state.backward_skip);
-    } else if (state.is_topk && result.forward == Verdict::kError) {
-      result.message = kTopkHint;
+ApiResult ApiResults::Finish(const State& state) {
+  ApiResult result;
+  result.name = state.name;
+  result.forward = state.forward;
+  result.backward = state.backward;
+  if (state.texts) {
+    result.reason = state.texts->error;
+    if (state.forward == Verdict::kSkip) {
+      result.message = state.texts->forward_skip;
+    } else if (state.backward == Verdict::kSkip) {
+      result.message = state.texts->backward_skip;
     }
-    if (state.all_unsupported) result.forward = result.backward = Verdict::kSkip;
-    results.push_back(std::move(result));
   }
-  states_.clear();
-  positions_.clear();
-  return results;
+  if (state.is_topk && state.forward == Verdict::kError && result.message.empty()) result.message = kTopkHint;
+  // No row inside the standard: both directions say so (precision_standards.md 6).
+  if (state.all_unsupported) result.forward = result.backward = Verdict::kSkip;
+  return result;
 }
 
 }  // namespace msprobe

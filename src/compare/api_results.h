@@ -1,6 +1,7 @@
 #pragma once
 
-#include <cstddef>
+#include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,8 +16,8 @@ struct ApiResult {
   std::string name;
   Verdict forward = Verdict::kBlank;
   Verdict backward = Verdict::kBlank;
-  std::string message;
-  std::string reason;  ///< of the worst row that is not a pass
+  std::string message;  ///< why a direction is SKIP, or a hint
+  std::string reason;   ///< of the first error, "" without one
 
   Verdict Overall() const { return Worse(forward, backward); }
 };
@@ -24,27 +25,37 @@ struct ApiResult {
 /// Gathers rows into one result per API, in order of first appearance, wherever the rows stand in the file.
 class ApiResults {
  public:
-  /// `direction_known` false: the row's name could not be parsed, and stands for the API in both directions.
   void Add(std::string_view full_name, std::string_view api, bool backward, const Judgement& judgement);
+
+  /// A row whose name could not be parsed stands for an API of its own, in both directions.
   void AddUnparsable(std::string_view name, const Judgement& judgement);
 
-  /// To be called once, when all rows were added.
-  std::vector<ApiResult> Take();
+  /// Hands out the results one after the other.
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (const State& state : states_) visit(Finish(state));
+  }
 
  private:
-  struct State {
-    ApiResult result;
-    Verdict worst = Verdict::kBlank;
-    std::string forward_skip;  // first reasons of SKIP rows
+  struct Texts {
+    std::string forward_skip;  // of the first SKIP row
     std::string backward_skip;
+    std::string error;
+  };
+  struct State {
+    std::string name;
+    std::unique_ptr<Texts> texts;  // only where there is one: most rows pass
+    Verdict forward = Verdict::kBlank;
+    Verdict backward = Verdict::kBlank;
     bool is_topk = false;
     bool all_unsupported = true;
   };
 
   State& Find(std::string_view full_name);
+  static ApiResult Finish(const State& state);
 
-  std::vector<State> states_;
-  std::unordered_map<std::string, std::size_t> positions_;
+  std::deque<State> states_;  // never moves its elements
+  std::unordered_map<std::string_view, State*> positions_;
 };
 
 }  // namespace msprobe

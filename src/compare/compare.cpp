@@ -68,7 +68,7 @@ class Comparison {
     return written_;
   }
 
-  std::vector<ApiResult> TakeResults() { return results_.Take(); }
+  const ApiResults& results() const { return results_; }
 
  private:
   Status WriteHeadings() {
@@ -157,32 +157,37 @@ class Comparison {
   Tally unparsable_;
 };
 
-Status WriteResults(const std::vector<ApiResult>& results, OutputPair& output, CompareSummary& summary) {
-  for (const ApiResult& result : results) {
+void Count(const ApiResult& result, CompareSummary& summary) {
+  switch (result.Overall()) {
+    case Verdict::kError:
+      ++summary.error;
+      if (summary.errors.size() < kMostErrors) {
+        summary.errors.push_back({Excerpt(result.name, 200), Excerpt(result.reason, 300)});
+      }
+      return;
+    case Verdict::kWarning:
+      ++summary.warning;
+      return;
+    case Verdict::kPass:
+      ++summary.pass;
+      return;
+    case Verdict::kSkip:
+    case Verdict::kBlank:
+      ++summary.skip;
+      return;
+  }
+}
+
+Status WriteResults(const ApiResults& results, OutputPair& output, CompareSummary& summary) {
+  Status written;
+  results.ForEach([&](const ApiResult& result) {
+    Count(result, summary);
     const std::array<std::string, kResultHeadings.size()> cells = {
         result.name, std::string(VerdictWord(result.forward)), std::string(VerdictWord(result.backward)),
         result.message};
-    if (Status row = output.AppendResult(cells); !row.ok()) return row;
-    switch (result.Overall()) {
-      case Verdict::kError:
-        ++summary.error;
-        if (summary.errors.size() < kMostErrors) {
-          summary.errors.push_back({Excerpt(result.name, 200), Excerpt(result.reason, 300)});
-        }
-        break;
-      case Verdict::kWarning:
-        ++summary.warning;
-        break;
-      case Verdict::kPass:
-        ++summary.pass;
-        break;
-      case Verdict::kSkip:
-      case Verdict::kBlank:
-        ++summary.skip;
-        break;
-    }
-  }
-  return {};
+    if (Status row = output.AppendResult(cells); !row.ok()) written = row;
+  });
+  return written;
 }
 
 }  // namespace
@@ -205,7 +210,7 @@ Result<CompareSummary> CompareFiles(const CompareOptions& options) {
   if (!output.ok()) return output.error();
   Comparison comparison(checked, *output);
   if (Status run = comparison.Run(summary.warnings); !run.ok()) return run.error();
-  if (Status results = WriteResults(comparison.TakeResults(), *output, summary); !results.ok()) return results.error();
+  if (Status results = WriteResults(comparison.results(), *output, summary); !results.ok()) return results.error();
   if (Status published = output->Publish(checked.time_stamp); !published.ok()) return published.error();
   summary.result_path = output->result_path();
   summary.details_path = output->details_path();

@@ -1,5 +1,6 @@
 #include "compare/details_file.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>

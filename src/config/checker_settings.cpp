@@ -1,5 +1,7 @@
 #include "config/checker_settings.h"
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/format.h"
 #include "base/text.h"

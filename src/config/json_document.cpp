@@ -2,6 +2,8 @@
 
 #include <rapidjson/error/en.h>
 
+#include <algorithm>
+
 #include "base/csv.h"
 #include "base/format.h"
 #include "base/text.h"

@@ -8,8 +8,8 @@
 
 namespace msprobe {
 
-/// The five algorithms of the precision standard (precision_standards.md 4). Used by the checker to choose the metric group
-/// and by the comparison to judge.
+/// The five algorithms of the precision standard (precision_standards.md 4). Used by the checker to choose the metric
+/// group and by the comparison to judge.
 enum class Algorithm : std::uint8_t { kBenchmark, kAbsoluteThreshold, kBinary, kUlp, kThousandth };
 
 /// Heading written into the column 比对算法.
@@ -28,7 +28,8 @@ struct Limits {
 };
 std::optional<Limits> LimitsFor(std::string_view api, DType dtype);
 
-/// precision_standards.md 4, by API name and the text of the device dtype as it stands in the CSV. Absent: dtype not supported.
+/// precision_standards.md 4, by API name and the text of the device dtype as it stands in the CSV. Absent: dtype not
+/// supported.
 std::optional<Algorithm> ChooseAlgorithm(std::string_view api, std::string_view device_dtype_text);
 
 }  // namespace msprobe
