@@ -8,7 +8,6 @@ is kept, `seconds` is its time from start() to step().
 
 import json
 import sys
-import time
 
 import torch
 
@@ -23,13 +22,13 @@ def main():
     model, batch = models.build(name, device, getattr(torch, dtype))
     debugger = dumping.make_debugger(folder, task)
     for _ in range(2):
-        begin = time.perf_counter()
+        begin = dumping.now()
         debugger.start(model)
         loss = model(**batch).loss
         loss.backward()
         debugger.stop()
         debugger.step()
-        seconds = time.perf_counter() - begin
+        seconds = dumping.now() - begin
         model.zero_grad()
     dumping.remove_step(folder, 0)
     forward, backward = dumping.count_records(folder, 1)

@@ -9,7 +9,6 @@ before start() to after step(), writing the files included.
 import json
 import statistics
 import sys
-import time
 
 import torch
 
@@ -31,14 +30,14 @@ def main():
         first.grad = other.grad = None
 
     def time_step(debugger=None):
-        begin = time.perf_counter()
+        begin = dumping.now()
         if debugger:
             debugger.start()
         step()
         if debugger:
             debugger.stop()
             debugger.step()
-        return (time.perf_counter() - begin) / calls * 1e6
+        return (dumping.now() - begin) / calls * 1e6
 
     # The first of each kind warms up. All plain steps come before the debugger exists: it may leave traces in torch.
     plain = statistics.median([time_step() for _ in range(rounds + 1)][1:])

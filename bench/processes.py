@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import time
 
 BENCH = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(BENCH)
+CLOCK = "MSPROBE_BENCH_CLOCK"
 _TIMEOUT_SECONDS = 900
 
 
@@ -31,9 +33,17 @@ def environment(keep_python_path=True):
     return variables
 
 
+def _now():
+    """Seconds of the clock that is used: wall time, or processor time of all children with MSPROBE_BENCH_CLOCK=cpu."""
+    if os.environ.get(CLOCK) != "cpu":
+        return time.perf_counter()
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def run(command, keep_python_path=True, folder=None):
-    """Runs a program to its end, in `folder`. Returns (wall seconds, stdout). Raises NotMeasured with its last line."""
-    begin = time.perf_counter()
+    """Runs a program to its end, in `folder`. Returns (seconds, stdout). Raises NotMeasured with its last line."""
+    begin = _now()
     try:
         finished = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   text=True, errors="replace", timeout=_TIMEOUT_SECONDS,
@@ -42,7 +52,7 @@ def run(command, keep_python_path=True, folder=None):
         raise NotMeasured("%s does not exist; run `make build`" % command[0]) from None
     except subprocess.TimeoutExpired:
         raise NotMeasured("%s took more than %d s" % (os.path.basename(command[0]), _TIMEOUT_SECONDS)) from None
-    seconds = time.perf_counter() - begin
+    seconds = _now() - begin
     if finished.returncode != 0:
         raise NotMeasured("%s: exit code %d: %s" % (os.path.basename(command[0]), finished.returncode,
                                                    _last_line(finished.stderr) or _last_line(finished.stdout)))
@@ -69,15 +79,16 @@ def measure_in(folder, python, script, *arguments, keep_python_path=True):
         return json.load(file)
 
 
-def alternate(runs, measurements):
+def alternate(runs, measurements, fewer_runs=None):
     """Calls each of {name: function} `runs` times in turn, so that a busy spell of the machine hits all of them.
 
-    Returns {name: list of results}; what fails is not called again, and its entry is the NotMeasured.
+    `fewer_runs`: {name: runs or None} for those to be called less often. Returns {name: list of results}; what fails is
+    not called again, and its entry is the NotMeasured.
     """
     results = {name: [] for name in measurements}
-    for _ in range(runs):
+    for index in range(runs):
         for name, function in measurements.items():
-            if isinstance(results[name], NotMeasured):
+            if isinstance(results[name], NotMeasured) or index >= ((fewer_runs or {}).get(name) or runs):
                 continue
             try:
                 results[name].append(function())

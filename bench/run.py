@@ -1,6 +1,6 @@
 """Measures what the tool costs and prints one table; with --peer beside the reference tool, in the same run.
 
-usage: run.py [--peer [--long]] [--only GROUP ...] [--dump FILE] [--runs N]
+usage: run.py [--peer [--long]] [--only GROUP ...] [--dump FILE] [--runs N] [--cpu-time]
 """
 
 import argparse
@@ -13,7 +13,7 @@ import checker
 import google_benchmark
 import peer_environment
 import system
-from processes import ROOT, NotMeasured, alternate, measure, measure_in, progress
+from processes import CLOCK, ROOT, NotMeasured, alternate, measure, measure_in, progress
 from table import Row, format_table
 
 API_CALL_LIMIT_US = 20
@@ -43,43 +43,30 @@ class Tools:
                 self.peer_reason = "no reference tool: %s" % reason
 
     def measure_both(self, script, *arguments, with_peer=True, peer_arguments=None, peer_runs=None):
-        """Median results of a script for ours and the reference: ({key: value} or NotMeasured, the same or None)."""
+        """Runs a script for ours and the reference in turn: {"ours": results or NotMeasured, "peer": the same}."""
         sides = {"ours": lambda: measure(sys.executable, script, *arguments)}
-        results = alternate(self.runs, sides) if not (self.peer and with_peer) else alternate(
-            self.runs, {**sides, "peer": _at_most(peer_runs or self.runs, lambda: measure(
-                self.peer, script, *(peer_arguments or arguments), keep_python_path=False))})
-        return _medians(results["ours"]), _medians(results.get("peer"))
+        if self.peer and with_peer:
+            sides["peer"] = lambda: measure(self.peer, script, *(peer_arguments or arguments), keep_python_path=False)
+        return alternate(self.runs, sides, {"peer": peer_runs})
 
 
-def _at_most(calls, function):
-    """A function that gives None once it was called `calls` times."""
-    left = [calls]
-
-    def limited():
-        left[0] -= 1
-        return function() if left[0] >= 0 else None
-
-    return limited
-
-
-def _medians(results):
-    if results is None or isinstance(results, NotMeasured):
-        return results
-    results = [result for result in results if result is not None]
-    return {key: statistics.median(result[key] for result in results) for key in results[0]}
-
-
-def _both(row, key, ours, peer):
-    """Fills a row from the results of both sides."""
+def _fill(row, results, value):
+    """Gives a row the medians of `value(result)` of both sides, or the reasons why there are none."""
+    ours, peer = results["ours"], results.get("peer")
     if isinstance(ours, NotMeasured):
         row.reason = str(ours)
     else:
-        row.figure = ours[key]
+        row.samples = tuple(value(result) for result in ours)
+        row.figure = statistics.median(row.samples)
     if isinstance(peer, NotMeasured):
         row.reference_reason = str(peer)
-    elif peer is not None:
-        row.reference = peer[key]
+    elif peer:
+        row.reference = statistics.median(value(result) for result in peer)
     return row
+
+
+def _entry(key):
+    return lambda result: result[key]
 
 
 def api_call_rows(tools, notes):
@@ -87,10 +74,10 @@ def api_call_rows(tools, notes):
     for calls in (1000, 4000, 16000):
         progress("API calls, %d a step" % calls)
         few = calls > 4000
-        ours, peer = tools.measure_both("measure_api_calls.py", calls, 3 if few else 5, with_peer=not few or tools.long,
-                                        peer_arguments=(calls, 1 if few else 3), peer_runs=1 if few else None)
-        rows.append(_both(Row("API call recorded, %s a step" % format(calls, ","), "us", limit=API_CALL_LIMIT_US,
-                              times_better_limit=API_CALL_TIMES_BETTER), "overhead_us", ours, peer))
+        results = tools.measure_both("measure_api_calls.py", calls, 3 if few else 5, with_peer=not few or tools.long,
+                                     peer_arguments=(calls, 1 if few else 3), peer_runs=1 if few else None)
+        rows.append(_fill(Row("API call recorded, %s a step" % format(calls, ","), "us", limit=API_CALL_LIMIT_US,
+                              times_better_limit=API_CALL_TIMES_BETTER), results, _entry("overhead_us")))
         per_call[calls] = rows[-1]
     few, many = per_call[1000], per_call[16000]
     growth = Row("the same, 16,000 over 1,000", "x", limit=GROWTH_LIMIT)
@@ -107,27 +94,22 @@ def training_step_rows(tools, notes):
     rows = []
     for task in ("statistics", "tensor", "md5"):
         progress("Llama step, " + task)
-        ours, peer = tools.measure_both("measure_training_step.py", task, 5)
+        results = tools.measure_both("measure_training_step.py", task, 9)
         if task == "statistics":
-            rows.append(_both(Row("Llama step, plain", "ms"), "plain_ms", ours, None))
-        rows.append(_both(Row("Llama step, " + task, "ms"), "dump_ms", ours, peer))
-        rows.append(_both(Row("Llama step, %s over plain" % task, "x", limit=STEP_LIMIT if task == "statistics" else None),
-                          "ratio", ours, peer))
-        if task == "statistics" and isinstance(ours, dict):
-            notes.append("Llama step: %d forward and %d backward records" % (ours["forward_records"],
-                                                                             ours["backward_records"]))
+            rows.append(_fill(Row("Llama step, plain", "ms"), results, _entry("plain_ms")))
+        rows.append(_fill(Row("Llama step, " + task, "ms"), results, _entry("dump_ms")))
+        limit = STEP_LIMIT if task == "statistics" else None
+        rows.append(_fill(Row("Llama step, %s over plain" % task, "x", limit=limit), results, _entry("ratio")))
+        if task == "statistics" and not isinstance(results["ours"], NotMeasured):
+            notes.append("Llama step: %(forward_records)d forward and %(backward_records)d backward records"
+                         % results["ours"][0])
     return rows
 
 
 def checker_rows(tools, notes):
     progress("start of the command")
-    start = Row("msprobe --version", "ms")
-    result = alternate(2 * tools.runs, {"ours": tools.checker.version_seconds})["ours"]
-    if isinstance(result, NotMeasured):
-        start.reason = str(result)
-    else:
-        start.figure = statistics.median(result) * 1e3
-    rows = [start]
+    results = alternate(2 * tools.runs, {"ours": tools.checker.version_seconds})
+    rows = [_fill(Row("msprobe --version", "ms"), results, lambda seconds: seconds * 1e3)]
     with tempfile.TemporaryDirectory(prefix="msprobe_bench_") as folder:
         dumps = [("dump " + os.path.basename(tools.dump), tools.dump)] if tools.dump else _own_dumps(folder, rows)
         for index, (label, path) in enumerate(dumps):
@@ -160,16 +142,13 @@ def _dump_rows(tools, notes, label, path, folder, with_peer):
     sides = {"whole": lambda: tools.checker.run_ut(dump), "one": lambda: tools.checker.run_ut(dump, "--only", checked[0]),
              "multi": lambda: tools.checker.multi_run_ut(dump, WORKERS)}
     if tools.peer and with_peer:
-        sides["peer"] = checker.ReferenceChecker(tools.peer).run_ut
-        sides["peer"] = lambda run_ut=sides["peer"]: run_ut(dump)
+        reference = checker.ReferenceChecker(tools.peer)
+        sides["peer"] = lambda: reference.run_ut(dump)
     results = alternate(tools.runs, sides)
-    one = Row("the same, one API alone (start-up)", "s")
-    multi = Row("multi_run_ut -n %d, " % WORKERS + label, "s")
-    for row, side in ((whole, "whole"), (one, "one"), (multi, "multi")):
-        if isinstance(results[side], NotMeasured):
-            row.reason = str(results[side])
-        else:
-            row.figure = statistics.median(seconds for seconds, _ in results[side])
+    peer = results.get("peer")
+    _fill(whole, {"ours": results["whole"], "peer": peer}, _seconds)
+    one = _fill(Row("the same, one API alone (start-up)", "s"), {"ours": results["one"]}, _seconds)
+    multi = _fill(Row("multi_run_ut -n %d, " % WORKERS + label, "s"), {"ours": results["multi"]}, _seconds)
     rate = Row("the same, after start-up", "APIs/s", more_is_better=True)
     if whole.figure is None or one.figure is None:
         rate.reason = whole.reason or one.reason
@@ -179,13 +158,13 @@ def _dump_rows(tools, notes, label, path, folder, with_peer):
         rate.figure = (len(checked) - 1) / (whole.figure - one.figure)
     if whole.figure is not None:
         notes.append("run_ut, %s: %s" % (label, checker.summary(results["whole"][0][1])))
-    peer = results.get("peer")
-    if isinstance(peer, NotMeasured):
-        whole.reference_reason = str(peer)
-    elif peer:
-        whole.reference = statistics.median(seconds for seconds, _ in peer)
+    if whole.reference is not None:
         notes.append("the reference's run_ut, %s: %s" % (label, checker.summary(peer[0][1])))
     return [whole, one, rate, multi]
+
+
+def _seconds(result):
+    return result[0]
 
 
 def kernel_rows(tools, notes):
@@ -203,6 +182,17 @@ GROUPS = {"api": api_call_rows, "step": training_step_rows, "checker": checker_r
 PEER_GROUPS = ("api", "step", "checker")
 
 
+def _conditions(tools, options):
+    """What a reader of the table has to know, in lines."""
+    text = system.lines()
+    text.append("%s of %d process%s a figure, one thread each%s"
+                % ("median" if options.runs > 1 else "result", options.runs, "es" if options.runs > 1 else "",
+                   ", processor time" if options.cpu_time else ""))
+    if options.peer:
+        text.append("reference: " + (tools.peer_reason or peer_environment.REFERENCE))
+    return text
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description="Measures what the tool costs and prints one table.")
     parser.add_argument("--peer", action="store_true", help="also measure the reference tool (mindstudio-probe 1.0.4)")
@@ -211,6 +201,8 @@ def parse_arguments():
                         help="measure these groups alone: " + ", ".join(GROUPS))
     parser.add_argument("--dump", metavar="FILE", help="dump.json for the checker (default: GPT-2, dumped now)")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="processes for each figure (default: 3)")
+    parser.add_argument("--cpu-time", action="store_true",
+                        help="processor time, not wall time: for a machine that does other work, too")
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), metavar="DIR",
                         help="build folder with the C++ benchmarks (default: build/release)")
     parser.add_argument("--command", metavar="PROGRAM", help="msprobe (default: the one beside this Python)")
@@ -222,6 +214,7 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
+    os.environ[CLOCK] = "cpu" if options.cpu_time else "wall"
     tools = Tools(options)
     rows, notes = [], []
     for name in options.only or (PEER_GROUPS if options.peer else GROUPS):
@@ -229,11 +222,8 @@ def main():
             rows += GROUPS[name](tools, notes)
         except NotMeasured as reason:
             rows.append(Row(name, "", reason=str(reason)))
-    description = system.lines()
-    description.append("medians of %d processes, one thread each" % options.runs)
-    if options.peer:
-        description.append("reference: " + (tools.peer_reason or peer_environment.REFERENCE))
-    print("\n".join(["", *description, "", format_table(rows, bool(tools.peer)), "", *notes]), flush=True)
+    table = format_table(rows, bool(tools.peer))
+    print("\n".join(["", *_conditions(tools, options), "", table, "", *notes]), flush=True)
     return 0 if any(row.figure is not None for row in rows) else 1
 
 

@@ -8,12 +8,13 @@ from typing import Optional
 class Row:
     """A figure with its limit, and the reference tool's figure with the limit of the ratio, where there are such.
 
-    A row has either a figure or the reason why it could not be measured.
+    A row has either a figure (the median of `samples`) or the reason why it could not be measured.
     """
 
     name: str
     unit: str
     figure: Optional[float] = None
+    samples: tuple = ()
     reason: str = ""
     limit: Optional[float] = None
     more_is_better: bool = False  # a rate: `limit` is a lower bound
@@ -53,34 +54,48 @@ def format_figure(value):
     return "%.*f" % (decimals, value)
 
 
+def _figure_cell(figure, reason):
+    return "not measured" if figure is None and reason else format_figure(figure)
+
+
+def _range_cell(samples):
+    if len(samples) < 2:
+        return ""
+    return "%s to %s" % (format_figure(min(samples)), format_figure(max(samples)))
+
+
 def _limit_cell(limit, is_lower_bound):
     return "" if limit is None else (">= " if is_lower_bound else "<= ") + "%g" % limit
 
 
+def _remark(row):
+    return "; ".join(text for text in (row.reason, row.reference_reason and "reference: " + row.reference_reason) if text)
+
+
 def _cells(row, with_reference):
-    figure = format_figure(row.figure) if row.figure is not None else "not measured: " + row.reason
-    cells = [row.name, figure, row.unit, _limit_cell(row.limit, row.more_is_better), row.state]
+    cells = [row.name, _figure_cell(row.figure, row.reason), row.unit, _range_cell(row.samples),
+             _limit_cell(row.limit, row.more_is_better), row.state]
     if with_reference:
-        reference = format_figure(row.reference)
-        if row.reference is None and row.reference_reason:
-            reference = "not measured: " + row.reference_reason
         ratio = row.times_better
-        cells += [reference, "" if ratio is None else format_figure(ratio) + "x",
-                  "" if row.times_better_limit is None else ">= %gx" % row.times_better_limit, row.times_better_state]
-    return [cell.replace("|", "/") for cell in cells]
+        has_limit = ratio is not None and row.times_better_limit is not None
+        cells += [_figure_cell(row.reference, row.reference_reason), "" if ratio is None else format_figure(ratio) + "x",
+                  ">= %gx" % row.times_better_limit if has_limit else "", row.times_better_state]
+    return cells
 
 
 def format_table(rows, with_reference=False):
     """`with_reference` adds the reference tool's figure, how many times better ours is, and the limit of that."""
-    header = ["name", "figure", "unit", "limit", ""]
-    right = {1, 3}
+    header = ["name", "figure", "unit", "range", "limit", ""]
+    right = {1, 3, 4}
     if with_reference:
         header += ["reference", "times better", "limit", ""]
-        right |= {5, 6, 7}
+        right |= {6, 7, 8}
     lines = [header] + [_cells(row, with_reference) for row in rows]
-    # A reason is longer than any figure: it may stand out of its column.
-    fitting = lambda column: [line[column] for line in lines if not line[column].startswith("not measured")]
-    widths = [max(len(cell) for cell in fitting(column)) for column in range(len(header))]
+    if any(_remark(row) for row in rows):
+        for line, remark in zip(lines, ["remark"] + [_remark(row) for row in rows]):
+            line.append(remark)
+    lines = [[cell.replace("|", "/") for cell in line] for line in lines]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     text = []
     for line in lines:
         cells = [cell.rjust(width) if column in right else cell.ljust(width)
