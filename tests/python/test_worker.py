@@ -155,6 +155,21 @@ def test_a_broken_device_plugin_is_a_warning(tmp_path):
         assert any("libhccl" in line for line in started.first["warnings"])
 
 
+def test_a_spawner_with_a_device_context_starts_workers_afresh(tmp_path):
+    (tmp_path / "used_device.py").write_text(
+        "import types\nimport torch\ntorch.npu = types.SimpleNamespace(is_initialized=lambda: True)\n"
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    with Parent(settings_message(imports=["used_device"]), {"PYTHONPATH": path}) as started:
+        channel, pid = started.spawn(3)
+        with open("/proc/{}/cmdline".format(pid), "rb") as file:
+            assert b"--worker-fd" in file.read()
+        channel.send(case_message(*ADD))
+        assert Rows(channel.receive()).forward == "pass"
+        channel.sock.close()
+        assert started.control.receive_object() == {"type": "exited", "worker": 3, "pid": pid, "signal": None, "status": 0}
+
+
 def test_descriptors_arrive_with_their_message():
     import socket
 
