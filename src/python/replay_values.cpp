@@ -40,6 +40,7 @@ HostTensor ReadTensor(nb::handle tensor) {
   host.shape = ReadIntegers(tensor.attr("shape"));
   host.strides = ReadIntegers(tensor.attr("stride")());
   host.data = reinterpret_cast<const void*>(nb::cast<std::uintptr_t>(tensor.attr("data_ptr")()));
+  if (host.data == nullptr && ElementCount(host.view()) > 0) throw nb::value_error("a tensor has no memory");
   return host;
 }
 
@@ -74,6 +75,8 @@ nb::object ReplayValues::Make(const Argument& argument, const nb::list& tensors,
     case Kind::kEllipsis:
       return nb::ellipsis();
     case Kind::kDType:
+      return torch_.attr(device.is_none() && !argument.bench_text.empty() ? argument.bench_text.c_str()
+                                                                          : argument.text.c_str());
     case Kind::kMemoryFormat:
       return torch_.attr(argument.text.c_str());
     case Kind::kDevice:
@@ -145,6 +148,7 @@ WritableStorage ReadWritableStorage(nb::handle tensor, DType dtype) {
   WritableStorage memory;
   memory.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(tensor.attr("data_ptr")()));
   memory.size = nb::cast<std::size_t>(tensor.attr("numel")()) * ItemSize(dtype);
+  if (memory.data == nullptr && memory.size > 0) throw nb::value_error("the storage to fill has no memory");
   return memory;
 }
 

@@ -113,6 +113,8 @@ bool UsesHf32(std::string_view api) { return api == "conv1d" || api == "conv2d";
 bool IsAutocastToLowerPrecision(std::string_view api) { return Contains(kLowerPrecision, api); }
 bool HasNoBackward(std::string_view api) { return api == "repeat_interleave"; }
 
+bool ReplacesStorage(std::string_view api) { return api == "resize_" || api == "resize_as_" || api == "set_"; }
+
 std::optional<int> ComparedOutput(std::string_view api) {
   if (api == "npu_fusion_attention") return 0;
   return std::nullopt;

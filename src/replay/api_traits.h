@@ -43,6 +43,9 @@ bool IsAutocastToLowerPrecision(std::string_view api);
 /// APIs for which no gradient is compared (accuracy_checker.md 10).
 bool HasNoBackward(std::string_view api);
 
+/// Calls that fail on a tensor that requires a gradient, because they give it other memory.
+bool ReplacesStorage(std::string_view api);
+
 /// The only one of several outputs that is looked at (accuracy_checker.md 9).
 std::optional<int> ComparedOutput(std::string_view api);
 

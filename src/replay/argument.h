@@ -34,6 +34,7 @@ struct Argument {
   std::uint64_t unsigned_integer = 0;
   double number = 0;
   std::string text;
+  std::string bench_text;  ///< of a dtype: what the bench gets instead, raised; empty: the same
   std::size_t tensor = 0;
   std::vector<Argument> items;
   std::vector<std::string> keys;

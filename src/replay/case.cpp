@@ -143,6 +143,10 @@ void PlanBackward(const CaseRequest& request, const TensorContext& context, Case
     return;
   }
   if (!request.backward.has_value()) return;
+  if (ReplacesStorage(plan.api)) {
+    plan.backward.skip_reason = plan.api + " has no backward";
+    return;
+  }
   if (std::none_of(plan.tensors.begin(), plan.tensors.end(),
                    [](const TensorSpec& spec) { return spec.requires_grad; })) {
     plan.backward.skip_reason = "no recorded argument requires a gradient";

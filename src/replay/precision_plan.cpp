@@ -37,6 +37,16 @@ void Raise(std::string_view api, std::optional<DType> raised, TensorSpec& spec) 
   if (is_raised && raised.has_value()) spec.bench_dtype = *raised;
 }
 
+void RaiseKeyword(std::optional<DType> raised, CallArguments& call) {
+  if (!raised.has_value()) return;
+  for (KeywordArgument& keyword : call.keywords) {
+    if (keyword.name != "dtype" || keyword.value.kind != Argument::Kind::kDType) continue;
+    const auto dtype = ParseDType(keyword.value.text);
+    const bool lower = dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32;
+    if (lower) keyword.value.bench_text = ShortName(*raised);
+  }
+}
+
 std::optional<DType> FirstOutputDType(const Record& forward) {
   const Element* output = forward.Section("output");
   while (output != nullptr && output->list() != nullptr) {
@@ -65,6 +75,7 @@ std::optional<DType> PlanPrecision(std::string_view api, const Record& forward, 
   FloatDTypes kinds;
   for (const TensorSpec& spec : call.tensors) kinds.Add(spec.dtype);
   for (TensorSpec& spec : call.tensors) Raise(api, kinds.Raised(), spec);
+  if (api != "type_as") RaiseKeyword(kinds.Raised(), call);
   const auto autocast = ChooseAutocast(api, forward, kinds, call);
   if (autocast.has_value() && IsAutocastToLowerPrecision(api)) {
     const InputRounding rounding = *autocast == DType::kFloat16 ? InputRounding::kFloat16 : InputRounding::kBFloat16;

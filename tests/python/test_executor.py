@@ -304,6 +304,11 @@ def test_failing_data_is_saved(tmp_path, monkeypatch):
     assert not any(name.startswith("Torch.mul") for name in os.listdir(folder))
 
 
+def test_gradients_without_memory(check):
+    rows = check("Torch.sgn.0", [fp32(4)], gradient=fp32(4))
+    assert (rows.forward, rows.backward) == ("pass", "pass")
+
+
 def test_recorded_data_is_used(tmp_path):
     data = tmp_path / "dump_tensor_data"
     data.mkdir()

@@ -143,6 +143,7 @@ def _find_numpy_random():
 
 
 _numpy_random = _find_numpy_random()
+_is_zero_tensor = getattr(torch, "_is_zerotensor", None)
 
 
 def to_host(value):
@@ -155,6 +156,8 @@ def to_host(value):
             tensor = tensor.to_dense()
         if tensor.device.type != "cpu":
             tensor = tensor.cpu()
+        if _is_zero_tensor is not None and _is_zero_tensor(tensor):
+            return torch.zeros(tensor.shape, dtype=tensor.dtype)  # autograd's tensor of zeros has no memory
         if tensor.is_complex():
             tensor = tensor.resolve_conj()
         return tensor.resolve_neg()

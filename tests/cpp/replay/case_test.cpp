@@ -151,6 +151,19 @@ TEST(Case, AutocastWhereTheRecordShowsIt) {
   EXPECT_FALSE(Plan(CaseMessage("Torch.mm.0", fp32)).value().autocast.has_value());
 }
 
+TEST(Case, KeywordDTypeIsRaisedOnTheBench) {
+  const auto bench = [](const std::string& input, const std::string& dtype) {
+    const std::string kwargs = R"({"dtype": {"type": "torch.dtype", "value": "torch.)" + dtype + "\"}}";
+    const auto plan = Plan(CaseMessage("Functional.softmax.0", "[" + TensorJson(input, "[2]", "0", "1") + "]", kwargs));
+    return plan.value().keywords[0].value.bench_text;
+  };
+  EXPECT_EQ(bench("float32", "float32"), "float64");
+  EXPECT_EQ(bench("bfloat16", "float32"), "float32");
+  EXPECT_EQ(bench("float32", "bfloat16"), "float64");
+  EXPECT_EQ(bench("float32", "int64"), "");
+  EXPECT_EQ(bench("int64", "float32"), "");
+}
+
 TEST(Case, LabelsOfCrossEntropy) {
   const std::string logits = TensorJson("float32", "[4, 10]", "-1", "1", true);
   const auto plan = Plan(
@@ -203,6 +216,15 @@ TEST(Case, OutAndRepeatInterleaveHaveNoBackward) {
       Plan(CaseMessage("Torch.matmul.0", "[" + kFloat + "]", R"({"out": null})")).value().backward.skip_reason.empty());
   EXPECT_FALSE(
       Plan(CaseMessage("Tensor.repeat_interleave.0", "[" + kFloat + "]")).value().backward.skip_reason.empty());
+}
+
+TEST(Case, CallsThatReplaceTheirStorageHaveNoBackward) {
+  ReplaySettings settings = TestSettings();
+  settings.names.categories["tensor"].push_back("resize_");
+  const auto plan = Plan(CaseMessage("Tensor.resize_.0", "[" + kFloat + "]", "{}", kGradient), settings);
+  EXPECT_FALSE(plan.value().backward.run);
+  EXPECT_FALSE(plan.value().backward.skip_reason.empty());
+  EXPECT_TRUE(Plan(CaseMessage("Tensor.resize_.0", "[" + kFloat + "]"), settings).value().backward.skip_reason.empty());
 }
 
 TEST(Case, IndexListsBecomeTuplesWhereTheyAre) {
