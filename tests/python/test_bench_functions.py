@@ -43,7 +43,10 @@ def test_norms():
     y, rstd = ops.rms_norm(x, w, 1e-6)
     close(y, x / (x.pow(2).mean(-1, keepdim=True) + 1e-6).sqrt() * w)
     assert rstd.shape == (4, 1) and rstd.dtype is torch.float32
-    close(ops.layer_norm_eval(x, [6], w, b), (x - x.mean(-1, True)) / (x.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt() * w + b)
+    close(
+        ops.layer_norm_eval(x, [6], w, b),
+        (x - x.mean(-1, True)) / (x.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt() * w + b,
+    )
     image, gain, shift = numbers(2, 6, 3, 3), numbers(6) + 2, numbers(6)
     y, mean, rstd = ops.group_norm_silu(image, gain, shift, 3, 1e-5)
     close(y, torch.nn.functional.silu(torch.nn.functional.group_norm(image, 3, gain, shift)))
@@ -113,26 +116,35 @@ def test_attention_layouts(layout):
     assert largest.shape == total.shape == (2, 4, 6, 8)
 
 
-@pytest.mark.parametrize("options, expected", [
-    (dict(sparse_mode=0, next_tockens=0), lambda m: m.triu(1)),
-    (dict(sparse_mode=0, pre_tockens=1, next_tockens=1), lambda m: m.triu(2) | m.tril(-2)),
-    (dict(sparse_mode=1), lambda m: m & False),
-    (dict(sparse_mode=2), lambda m: m.triu(1)),
-    (dict(sparse_mode=3), lambda m: m.triu(3)),
-    (dict(sparse_mode=4, pre_tockens=2, next_tockens=1), lambda m: m.triu(2) | m.tril(-3)),
-    (dict(sparse_mode=2, atten_mask=torch.ones(2048, 2048, dtype=torch.bool).triu(1)), lambda m: m.triu(1)),
-    (dict(sparse_mode=0, atten_mask=torch.ones(5, 7, dtype=torch.bool).tril(-3)), lambda m: m.tril(-3)),
-])
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        (dict(sparse_mode=0, next_tockens=0), lambda m: m.triu(1)),
+        (dict(sparse_mode=0, pre_tockens=1, next_tockens=1), lambda m: m.triu(2) | m.tril(-2)),
+        (dict(sparse_mode=1), lambda m: m & False),
+        (dict(sparse_mode=2), lambda m: m.triu(1)),
+        (dict(sparse_mode=3), lambda m: m.triu(3)),
+        (dict(sparse_mode=4, pre_tockens=2, next_tockens=1), lambda m: m.triu(2) | m.tril(-3)),
+        (dict(sparse_mode=2, atten_mask=torch.ones(2048, 2048, dtype=torch.bool).triu(1)), lambda m: m.triu(1)),
+        (dict(sparse_mode=0, atten_mask=torch.ones(5, 7, dtype=torch.bool).tril(-3)), lambda m: m.tril(-3)),
+    ],
+)
 def test_attention_masks(options, expected):
     q, k, v = numbers(1, 2, 5, 4), numbers(1, 2, 7, 4) * 2, numbers(1, 2, 7, 4) + 1
     mask = expected(torch.ones(5, 7, dtype=torch.bool))
-    close(ops.fusion_attention(q, k, v, 2, "BNSD", **options)[0],
-          torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=~mask))
+    close(
+        ops.fusion_attention(q, k, v, 2, "BNSD", **options)[0],
+        torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=~mask),
+    )
 
 
 def test_attention_refuses_what_has_no_formula():
     q = numbers(1, 3, 5, 4)
-    for arguments in ((q, q, q, 3, "TND"), (q, q[:, :2], q[:, :2], 3, "BNSD"), (numbers(1, 5, 8), numbers(1, 5, 8), numbers(1, 5, 8), 3, "BSH")):
+    for arguments in (
+        (q, q, q, 3, "TND"),
+        (q, q[:, :2], q[:, :2], 3, "BNSD"),
+        (numbers(1, 5, 8), numbers(1, 5, 8), numbers(1, 5, 8), 3, "BSH"),
+    ):
         with pytest.raises(ValueError):
             ops.fusion_attention(*arguments)
     with pytest.raises(ValueError):
@@ -150,8 +162,12 @@ def half(*shape):
 
 def test_replay_of_fused_operators():
     mask = tensor("bool", [2048, 2048], False, True)
-    rows = run("NPU.npu_fusion_attention.0", [half(1, 16, 8)] * 3 + [value(2), value("BSH")],
-               {"atten_mask": mask, "sparse_mode": value(2), "keep_prob": value(0.9)}, half(1, 16, 8))
+    rows = run(
+        "NPU.npu_fusion_attention.0",
+        [half(1, 16, 8)] * 3 + [value(2), value("BSH")],
+        {"atten_mask": mask, "sparse_mode": value(2), "keep_prob": value(0.9)},
+        half(1, 16, 8),
+    )
     assert (rows.forward, rows.backward) == ("pass", "pass")
     assert len([row for row in rows.details if ".forward." in row[0]]) == 1
     assert "keep_prob" in rows.details[0][22]
@@ -159,7 +175,21 @@ def test_replay_of_fused_operators():
     rows = run("NPU.npu_rms_norm.0", [half(4, 40), half(40)], gradient=half(4, 40))
     assert rows.forward in ("pass", "warning") and rows.backward == "SKIP"
     state = [tensor("float32", [9], 0.5, 1.0) for _ in range(3)]
-    rows = run("NPU.npu_apply_adam_w.0",
-               [value(0.9), value(0.99), value(0.1), value(0.01), value(0.9), value(0.99), value(1e-8), state[0], None, value(False), value(False)],
-               {"out": state})
+    rows = run(
+        "NPU.npu_apply_adam_w.0",
+        [
+            value(0.9),
+            value(0.99),
+            value(0.1),
+            value(0.01),
+            value(0.9),
+            value(0.99),
+            value(1e-8),
+            state[0],
+            None,
+            value(False),
+            value(False),
+        ],
+        {"out": state},
+    )
     assert rows.forward == "pass" and len([row for row in rows.details if ".forward." in row[0]]) == 3

@@ -1,4 +1,4 @@
-"""Calls made again on both sides, with a CPU as the device and, where a fault is wanted, a function that is wrong in float32."""
+"""Calls made again on both sides: the device is a CPU, and where a fault is wanted a function is wrong in float32."""
 
 import os
 
@@ -38,23 +38,30 @@ def test_forward_and_backward_pass(check):
     rows = check("Torch.mul.0", [fp32(3, 4), fp32(3, 4)], gradient=fp32(3, 4))
     assert (rows.forward, rows.backward, rows.message) == ("pass", "pass", "")
     assert [row[0] for row in rows.details] == [
-        "Torch.mul.0.forward.output.0", "Torch.mul.0.backward.output.0", "Torch.mul.0.backward.output.1",
+        "Torch.mul.0.forward.output.0",
+        "Torch.mul.0.backward.output.0",
+        "Torch.mul.0.backward.output.1",
     ]
     assert rows.details[0][1:4] == ["torch.float64", "torch.float32", "(3, 4)"]
     assert all(len(row) == 23 for row in rows.details)
 
 
-@pytest.mark.parametrize("fault, word", [
-    (lambda output: torch.zeros_like(output), "zero"),
-    (lambda output: output.reshape(-1), "shapes"),
-    (lambda output: output.to(torch.int32), "dtypes"),
-    (lambda output: output.masked_fill(torch.ones_like(output, dtype=torch.bool).triu(), float("nan")), "NaN"),
-    (lambda output: (output, output), "type"),
-    (lambda output: output * 1.01, "0.001"),
-])
+@pytest.mark.parametrize(
+    "fault, word",
+    [
+        (lambda output: torch.zeros_like(output), "zero"),
+        (lambda output: output.reshape(-1), "shapes"),
+        (lambda output: output.to(torch.int32), "dtypes"),
+        (lambda output: output.masked_fill(torch.ones_like(output, dtype=torch.bool).triu(), float("nan")), "NaN"),
+        (lambda output: (output, output), "type"),
+        (lambda output: output * 1.01, "0.001"),
+    ],
+)
 def test_a_wrong_device_is_found(monkeypatch, fault, word):
     monkeypatch.setattr(torch, "mul", wrong_in_float32(torch.mul, fault))
-    rows = Rows(executor().run(case_message("Torch.mul.0", [tensor("float32", [8, 8], 1, 2), tensor("float32", [8, 8], 1, 2)])))
+    rows = Rows(
+        executor().run(case_message("Torch.mul.0", [tensor("float32", [8, 8], 1, 2), tensor("float32", [8, 8], 1, 2)]))
+    )
     assert rows.forward == "error"
     assert word in rows.details[0][22]
 
@@ -70,7 +77,13 @@ def test_wrong_only_in_backward(monkeypatch):
             return grad / 2
 
     monkeypatch.setattr(torch, "mul", wrong_in_float32(torch.mul, Half.apply))
-    rows = Rows(executor().run(case_message("Torch.mul.0", [tensor("float32", [99], 1, 2, True)] * 2, gradient=tensor("float32", [99], 1, 2))))
+    rows = Rows(
+        executor().run(
+            case_message(
+                "Torch.mul.0", [tensor("float32", [99], 1, 2, True)] * 2, gradient=tensor("float32", [99], 1, 2)
+            )
+        )
+    )
     assert (rows.forward, rows.backward) == ("pass", "error")
 
 
@@ -149,9 +162,20 @@ def test_equality_with_none(check):
 
 def test_indexing(check):
     full = {"type": "slice", "value": [None, None, None]}
-    assert check("Tensor.__getitem__.0", [fp32(4, 5), [full, {"type": "slice", "value": [1, 3, None]}]]).details[0][3] == "(4, 2)"
-    assert check("Tensor.__getitem__.0", [fp32(4, 5), [{"type": "ellipsis", "value": "..."}, None]]).details[0][3] == "(4, 5, 1)"
-    assert check("Tensor.__getitem__.0", [fp32(4, 5), [value(1), value(2)]], output=[tensor("float32", [], 0, 0)]).details[0][3] == "()"
+    assert (
+        check("Tensor.__getitem__.0", [fp32(4, 5), [full, {"type": "slice", "value": [1, 3, None]}]]).details[0][3]
+        == "(4, 2)"
+    )
+    assert (
+        check("Tensor.__getitem__.0", [fp32(4, 5), [{"type": "ellipsis", "value": "..."}, None]]).details[0][3]
+        == "(4, 5, 1)"
+    )
+    assert (
+        check("Tensor.__getitem__.0", [fp32(4, 5), [value(1), value(2)]], output=[tensor("float32", [], 0, 0)]).details[
+            0
+        ][3]
+        == "()"
+    )
     assert check("Tensor.__getitem__.0", [fp32(4), tensor("uint8", [4], 0, 1)]).forward == "pass"
 
 
@@ -185,7 +209,9 @@ def test_dropout(check):
 
 def test_attention_without_its_dropout(check):
     args = [fp32(1, 2, 8, 4)] * 3
-    rows = check("Functional.scaled_dot_product_attention.0", args, {"dropout_p": value(0.5)}, gradient=fp32(1, 2, 8, 4))
+    rows = check(
+        "Functional.scaled_dot_product_attention.0", args, {"dropout_p": value(0.5)}, gradient=fp32(1, 2, 8, 4)
+    )
     assert (rows.forward, rows.backward) == ("pass", "pass") and "dropout_p" in rows.details[0][22]
 
 
@@ -225,7 +251,9 @@ def test_recorded_layouts_are_made_again(monkeypatch, stride, offset):
 
 
 def test_in_place_on_a_strided_tensor(check):
-    rows = check("Tensor.mul_.0", [fp32(3, 4, stride=[8, 2], storage_offset=3), tensor("float32", [], 2, 2)], gradient=fp32(3, 4))
+    rows = check(
+        "Tensor.mul_.0", [fp32(3, 4, stride=[8, 2], storage_offset=3), tensor("float32", [], 2, 2)], gradient=fp32(3, 4)
+    )
     assert (rows.forward, rows.backward) == ("pass", "pass")
     assert rows.row("backward.output.0")[3] == "(3, 4)"
 
@@ -290,11 +318,21 @@ def test_failing_data_is_saved(tmp_path, monkeypatch):
     monkeypatch.setattr(torch, "cat", lambda items, factor, extra: torch.add(items[0] * factor, extra["a"]))
     rows = Rows(ours.run(case_message("Torch.cat.0", args, {"extra": {"a": fp32(4)}}, gradient=fp32(4))))
     assert rows.forward == "error"
-    assert sorted(os.listdir(folder)) == sorted("Torch.cat.0." + name for name in (
-        "forward.input.0.pt", "forward.input.3.pt", "forward.output.bench.0.pt", "forward.output.device.0.pt",
-        "backward.input.0.pt", "backward.output.bench.0.pt", "backward.output.bench.1.pt",
-        "backward.output.device.0.pt", "backward.output.device.1.pt",
-    ) if not name.startswith("backward.output") or rows.backward != "SKIP")
+    assert sorted(os.listdir(folder)) == sorted(
+        "Torch.cat.0." + name
+        for name in (
+            "forward.input.0.pt",
+            "forward.input.3.pt",
+            "forward.output.bench.0.pt",
+            "forward.output.device.0.pt",
+            "backward.input.0.pt",
+            "backward.output.bench.0.pt",
+            "backward.output.bench.1.pt",
+            "backward.output.device.0.pt",
+            "backward.output.device.1.pt",
+        )
+        if not name.startswith("backward.output") or rows.backward != "SKIP"
+    )
     saved = torch.load(str(folder / "Torch.cat.0.forward.input.3.pt"), weights_only=True)
     assert saved.shape == (4,) and saved.dtype is torch.float32
     bench = torch.load(str(folder / "Torch.cat.0.forward.output.bench.0.pt"), weights_only=True)

@@ -43,7 +43,11 @@ def test_a_killed_worker_is_reported(parent):
     channel, pid = parent.spawn(2)
     os.kill(pid, signal.SIGKILL)
     assert parent.control.receive_object() == {
-        "type": "exited", "worker": 2, "pid": pid, "signal": signal.SIGKILL, "status": 0,
+        "type": "exited",
+        "worker": 2,
+        "pid": pid,
+        "signal": signal.SIGKILL,
+        "status": 0,
     }
     assert channel.receive() is None
 
@@ -66,7 +70,9 @@ def test_workers_compute_with_one_thread_and_hold_no_foreign_sockets(parent):
     assert parent.control.receive_object()["worker"] == 4
     second.send(case_message("Torch.matmul.0", [tensor("float32", [300, 300], -1, 1)] * 2))
     assert Rows(second.receive()).forward == "pass"
-    assert len(os.listdir("/proc/{}/task".format(second_pid))) <= len(os.listdir("/proc/{}/task".format(parent.process.pid)))
+    assert len(os.listdir("/proc/{}/task".format(second_pid))) <= len(
+        os.listdir("/proc/{}/task".format(parent.process.pid))
+    )
     second.sock.close()
     assert parent.control.receive_object()["worker"] == 5
 
@@ -80,8 +86,12 @@ def test_a_message_that_is_no_case_ends_the_worker(parent):
 
 def test_the_same_rows_from_every_worker(parent):
     messages = [
-        case_message("Torch.mul.{}".format(i), [tensor("float32", [50], -1, 1, True), tensor("float32", [50], 0, 3)],
-                     gradient=tensor("float32", [50], -1, 1), index=i)
+        case_message(
+            "Torch.mul.{}".format(i),
+            [tensor("float32", [50], -1, 1, True), tensor("float32", [50], 0, 3)],
+            gradient=tensor("float32", [50], -1, 1),
+            index=i,
+        )
         for i in range(6)
     ] + [case_message("Functional.dropout.0", [tensor("float32", [400], 1, 2), value(0.5), value(True)], index=6)]
     one, _ = parent.spawn(7)
@@ -167,7 +177,13 @@ def test_a_spawner_with_a_device_context_starts_workers_afresh(tmp_path):
         channel.send(case_message(*ADD))
         assert Rows(channel.receive()).forward == "pass"
         channel.sock.close()
-        assert started.control.receive_object() == {"type": "exited", "worker": 3, "pid": pid, "signal": None, "status": 0}
+        assert started.control.receive_object() == {
+            "type": "exited",
+            "worker": 3,
+            "pid": pid,
+            "signal": None,
+            "status": 0,
+        }
 
 
 def test_descriptors_arrive_with_their_message():

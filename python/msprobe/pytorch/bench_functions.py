@@ -1,8 +1,8 @@
-"""What the fused operators of the NPU plug-in compute, as plain torch calls: the bench of their checks, and on other devices
-both sides (spec decisions 33).
+"""What the fused operators of the NPU plug-in compute, as plain torch calls: the bench of their checks, and on other
+devices both sides (spec decisions 33).
 
-Arguments are those of the operators. On the bench they are raised already; half precision arrives only where a GPU or CPU is
-the device under test.
+Arguments are those of the operators. On the bench they are raised already; half precision arrives only where a GPU or
+CPU is the device under test.
 """
 
 import importlib
@@ -22,7 +22,7 @@ def find(name, device):
     formula = _FORMULAS.get(name)
     if formula is None or device.type != "npu":
         return formula
-    spellings = [name, "npu_" + name] if not name.startswith("npu_") else [name, name[len("npu_"):]]
+    spellings = [name, "npu_" + name] if not name.startswith("npu_") else [name, name[len("npu_") :]]
     for module in _npu_modules():
         for spelling in spellings:
             operator = getattr(module, spelling, None)
@@ -42,8 +42,8 @@ def _npu_modules():
 def apply_adam_w(
     beta1_power, beta2_power, lr, weight_decay, beta1, beta2, eps, grad, max_grad_norm, amsgrad, maximize, out
 ):
-    """As the operator, writes into `out` = (var, m, v) and returns it. With amsgrad the maximum is taken with the tensor
-    `max_grad_norm`, where the reference takes random numbers."""
+    """As the operator, writes into `out` = (var, m, v) and returns it. With amsgrad the maximum is taken with the
+    tensor `max_grad_norm`, where the reference takes random numbers."""
     var, m, v = out
     beta1_product = beta1_power * beta1
     beta2_product = beta2_power * beta2
@@ -153,7 +153,9 @@ def moe_gating_top_k_softmax(x, finished_optional=None, k=1):
         finished = finished_optional.to(torch.bool).unsqueeze(-1)
         experts = torch.where(finished, torch.full_like(experts, x.shape[-1]), experts)
     rows = x.shape[0]
-    row_numbers = torch.arange(k, device=x.device).unsqueeze(0) * rows + torch.arange(rows, device=x.device).unsqueeze(1)
+    row_numbers = torch.arange(k, device=x.device).unsqueeze(0) * rows + torch.arange(rows, device=x.device).unsqueeze(
+        1
+    )
     return gates, experts, row_numbers.to(torch.int32)
 
 

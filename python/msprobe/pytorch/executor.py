@@ -300,8 +300,11 @@ class Executor:
             target = _differentiable(output, case.gradient_output)
             if target is None:
                 several = isinstance(output, (list, tuple))
-                case.skip_backward("several outputs, and it is not known which one to differentiate" if several
-                                   else "the output is no tensor")
+                case.skip_backward(
+                    "several outputs, and it is not known which one to differentiate"
+                    if several
+                    else "the output is no tensor"
+                )
                 return None, None
             targets.append(target)
         spec = case.gradient

@@ -1,7 +1,7 @@
 """Processes of the accuracy checker: a spawner that imports torch once, and the workers it forks.
 
-Started by the command `msprobe`, as `python -m msprobe.pytorch.worker --control-fd N`. Messages are JSON objects behind a
-length of four bytes (docs/architecture.md). A worker takes one case at a time; if it dies, it costs that case alone.
+Started by the command `msprobe`, as `python -m msprobe.pytorch.worker --control-fd N`. Messages are JSON objects behind
+a length of four bytes (docs/architecture.md). A worker takes one case at a time; if it dies, it costs that case alone.
 """
 
 import argparse
@@ -225,8 +225,19 @@ class Spawner:
         try:
             os.write(content, self.message)
             os.lseek(content, 0, os.SEEK_SET)
-            command = [sys.executable, "-m", "msprobe.pytorch.worker", "--worker-fd", str(descriptor), "--settings-fd",
-                       str(content), "--device-type", self.device_type, "--device-id", str(device_id)]
+            command = [
+                sys.executable,
+                "-m",
+                "msprobe.pytorch.worker",
+                "--worker-fd",
+                str(descriptor),
+                "--settings-fd",
+                str(content),
+                "--device-type",
+                self.device_type,
+                "--device-id",
+                str(device_id),
+            ]
             process = subprocess.Popen(command, pass_fds=(descriptor, content), stdout=subprocess.DEVNULL)
         finally:
             os.close(content)
