@@ -167,6 +167,7 @@ void PlanBackward(const CaseRequest& request, const TensorContext& context, Case
 }  // namespace
 
 Result<Case> PlanCase(const CaseRequest& request, const ReplaySettings& settings) {
+  if (!request.problem.empty()) return Skip(request.problem);
   const auto name = ParseApiName(request.name);
   if (!name) return Skip("the name is not of the form type.api.number");
   auto function = ChooseFunction(*name, settings.names);

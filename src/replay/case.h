@@ -21,8 +21,10 @@ struct CaseRequest {
   std::string name;
   Record forward;
   std::optional<Record> backward;
+  std::string problem;  ///< not empty: why the records could not be read
 };
 
+/// Fails only where not even name and index can be told.
 Result<CaseRequest> ParseCaseRequest(std::string_view message);
 
 /// Whether and how the backward of a call is checked (accuracy_checker.md 10).

@@ -99,11 +99,17 @@ Result<CaseRequest> ParseCaseRequest(std::string_view message) {
     return message.substr(range.begin, range.end - range.begin);
   };
   auto forward = ParseRecord(request.name + ".forward", text(scanner.forward));
-  if (!forward.ok()) return forward.error();
+  if (!forward.ok()) {
+    request.problem = forward.error().message;
+    return request;
+  }
   request.forward = std::move(forward.value());
   if (scanner.backward.end != 0) {
     auto backward = ParseRecord(request.name + ".backward", text(scanner.backward));
-    if (!backward.ok()) return backward.error();
+    if (!backward.ok()) {
+      request.problem = backward.error().message;
+      return request;
+    }
     request.backward = std::move(backward.value());
   }
   return request;

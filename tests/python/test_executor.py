@@ -342,6 +342,14 @@ def test_failing_data_is_saved(tmp_path, monkeypatch):
     assert not any(name.startswith("Torch.mul") for name in os.listdir(folder))
 
 
+def test_the_verdict_stands_where_data_cannot_be_saved(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(torch, "abs", wrong_in_float32(torch.abs, torch.zeros_like))
+    (tmp_path / "file").write_text("")
+    ours = executor(error_data_dir=str(tmp_path / "file"))
+    assert Rows(ours.run(case_message("Torch.abs.0", [fp32(4)]))).forward == "error"
+    assert "not saved" in capfd.readouterr().err
+
+
 def test_gradients_without_memory(check):
     rows = check("Torch.sgn.0", [fp32(4)], gradient=fp32(4))
     assert (rows.forward, rows.backward) == ("pass", "pass")

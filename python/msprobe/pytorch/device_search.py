@@ -7,6 +7,7 @@ import signal
 import time
 
 _TIME_LIMIT_S = 180
+_CACHE_LIMIT = 1 << 30
 
 
 def find(torch, device_type, device_ids):
@@ -66,6 +67,20 @@ def holds_context(torch):
         except Exception:
             return True  # an answer that cannot be had is no permission to fork
     return False
+
+
+def release_memory(torch, device):
+    """Gives cached memory back to the device where much is held: other workers share it."""
+    if device.type == "cpu":
+        return
+    module = _module(torch, device.type)
+    reserved = getattr(module, "memory_reserved", None)
+    empty_cache = getattr(module, "empty_cache", None)
+    try:
+        if callable(reserved) and callable(empty_cache) and reserved(device) > _CACHE_LIMIT:
+            empty_cache()
+    except Exception:
+        pass  # a device that has failed; the next call says so
 
 
 def computes(torch, device):

@@ -5,6 +5,7 @@ ReplayCase; here tensors are made, functions called and gradients fetched. Runs 
 """
 
 import random
+import sys
 
 import torch
 
@@ -207,6 +208,8 @@ class Executor:
             return case.skip(str(error))
         except Exception as error:  # the case is lost, the run is not
             return case.skip("cannot be checked: " + _first_line(error))
+        finally:
+            device_search.release_memory(torch, self._device.device)
 
     def _function(self, case, side):
         key = (case.kind, case.function, side.is_bench)
@@ -268,7 +271,10 @@ class Executor:
         elif case.backward_skip_reason:
             case.skip_backward(case.backward_skip_reason)
         if case.wants_saving():
-            _save(case, storages, specs, forward, gradient, backward)
+            try:
+                _save(case, storages, specs, forward, gradient, backward)
+            except Exception as error:  # the verdict stands without the files
+                sys.stderr.write("[msprobe] failing data is not saved: {}\n".format(_first_line(error)))
         return case.finish()
 
     def _call(self, case, side, own):

@@ -43,6 +43,14 @@ TEST(CaseRequest, RefusesWhatIsNoCase) {
       ParseCaseRequest(R"({"index": 1, "name": "Torch.add.0", "forward": {"a": )" + std::string(100000, '[')).ok());
 }
 
+TEST(CaseRequest, ARecordThatCannotBeReadIsSkipped) {
+  const auto request = ParseCaseRequest(CaseMessage("Torch.add.0", std::string(500, '[') + std::string(500, ']')));
+  ASSERT_TRUE(request.ok());
+  const auto plan = PlanCase(request.value(), TestSettings());
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.error().message.find("400"), std::string::npos) << plan.error().message;
+}
+
 TEST(Case, RebuildsEveryKindOfValue) {
   const std::string args =
       R"([null, {"type": "bool", "value": true}, {"type": "int", "value": -3}, {"type": "float", "value": NaN},
