@@ -169,18 +169,17 @@ Status WorkerPool::ReadWorker(Worker& worker) {
   for (const std::string& frame : frames) {
     auto message = ParseWorkerMessage(frame);
     if (!message) return EndWorker(worker.id, message.error().message);
-    auto* rows = std::get_if<WorkerRows>(&*message);
-    if (rows == nullptr) {
+    if (message->is_ready) {
       worker.ready = true;
       continue;
     }
-    if (!worker.running || worker.running->index != rows->index) {
+    if (!worker.running || worker.running->index != message->index) {
       return EndWorker(worker.id, "the worker process answered for another API");
     }
     worker.running.reset();
     worker.finished_a_case = true;
     failed_starts_ = 0;
-    if (Status status = events_.finished(rows->index, std::move(rows->rows)); !status) return status;
+    if (Status status = events_.finished(message->index, std::move(message->rows)); !status) return status;
   }
   if (!open) return EndWorker(worker.id, open.error().message);
   if (!*open) worker.closed_at = Clock::now();

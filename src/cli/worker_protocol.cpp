@@ -185,15 +185,16 @@ Result<WorkerMessage> ParseWorkerMessage(std::string_view text) {
   std::string type;
   if (!ParseFrame(text, document, type)) return BadMessage(text);
   Reader reader(document);
-  if (type == "ready") return WorkerMessage(WorkerReady{});
+  WorkerMessage message;
+  message.is_ready = type == "ready";
+  if (message.is_ready) return message;
   if (type != "rows") return BadMessage(text);
-  WorkerRows message;
   message.index = reader.Unsigned("index");
   if (!reader.missing().empty()) return BadMessage(text);
   auto rows = ParseRowsJson(text);
   if (!rows) return rows.error();
   message.rows = std::move(*rows);
-  return WorkerMessage(std::move(message));
+  return message;
 }
 
 }  // namespace msprobe

@@ -60,13 +60,12 @@ struct WorkerExited {
 using SpawnerMessage = std::variant<SpawnerHello, SpawnerFailed, WorkerSpawned, WorkerExited>;
 Result<SpawnerMessage> ParseSpawnerMessage(std::string_view text);
 
-/// From a worker.
-struct WorkerReady {};
-struct WorkerRows {
+/// From a worker: that it is ready for its first case, or the rows of one.
+struct WorkerMessage {
+  bool is_ready = false;  ///< the rest is empty
   std::uint64_t index = 0;
   CaseRows rows;
 };
-using WorkerMessage = std::variant<WorkerReady, WorkerRows>;
 Result<WorkerMessage> ParseWorkerMessage(std::string_view text);
 
 }  // namespace msprobe
