@@ -2,9 +2,12 @@
 
 import json
 import os
+import pty
+import re
+import subprocess
 
 import pytest
-from conftest import RESULT_HEADER, backward_record, forward_record, make_dump, stamp_of, tensor
+from conftest import RESULT_HEADER, backward_record, forward_record, make_dump, stamp_of, tensor, write_dump
 
 
 def names(rows):
@@ -56,7 +59,7 @@ def test_an_accelerator_is_not_called_a_cpu(check):
 def test_log_lines_have_the_documented_form(check):
     run = check(make_dump(["Torch.add.0"]), check_code=0)
     for line in run.stdout.splitlines():
-        assert __import__("re").match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+\) \[(INFO|WARNING)\] \S", line), line
+        assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+\) \[(INFO|WARNING)\] \S", line), line
 
 
 def test_workers_and_their_order_do_not_change_a_byte(check, tmp_path):
@@ -295,9 +298,26 @@ def test_a_large_record_reaches_the_worker_whole(check, tmp_path):
 
 
 def test_output_folder_with_unusual_characters(msprobe, tmp_path, fake_python):
-    from conftest import write_dump
     out = tmp_path / "résultats (1) @run=a,b"
     path = write_dump(tmp_path, make_dump(["Torch.add.0"]))
     run = msprobe("-f", "pytorch", "run_ut", "-api_info", path, "-o", out, check_code=0)
     assert len(list(out.glob("*.csv"))) == 2
     assert os.path.basename(str(out)) in run.stdout
+
+
+def test_on_a_terminal_the_bar_is_redrawn_in_place(msprobe, tmp_path):
+    path = write_dump(tmp_path, make_dump(["Torch.add.0", "Torch.slow.0", "Torch.crash.0"]))
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([msprobe.executable, "-f", "pytorch", "run_ut", "-api_info", path, "-o", tmp_path / "out",
+                                "--python", msprobe.fake_python], stderr=theirs, stdout=subprocess.DEVNULL, cwd=msprobe.work)
+    os.close(theirs)
+    text = b""
+    try:
+        while piece := os.read(ours, 4096):
+            text += piece
+    except OSError:  # the terminal's other end is closed
+        pass
+    os.close(ours)
+    assert process.wait(timeout=30) == 0
+    assert b"\r\x1b[K[....." in text and b"[##############################] 3/3 100%" in text
+    assert text.count(b"\n") == 1 and text.endswith(b"\n")
