@@ -1,5 +1,7 @@
 #include "replay/tensor_verdict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -72,6 +74,35 @@ std::string IndexText(std::int64_t flat, const HostTensor& tensor) {
     flat /= size;
   }
   return ShapeText(index);
+}
+
+// One number of a tensor, by flat row-major index.
+double ValueAt(const HostTensor& tensor, std::int64_t flat) {
+  const int components = ComponentCount(tensor.dtype);
+  const std::int64_t part = flat % components;
+  flat /= components;
+  std::int64_t offset = 0;
+  std::int64_t expected = 1;
+  for (std::size_t i = tensor.shape.size(); i-- > 0;) {
+    const std::int64_t size = std::max<std::int64_t>(tensor.shape[i], 1);
+    offset += flat % size * (tensor.strides.empty() ? expected : tensor.strides[i]);
+    flat /= size;
+    expected *= size;
+  }
+  const DType component = ComponentDType(tensor.dtype);
+  const auto* data = static_cast<const std::byte*>(tensor.data);
+  double value = 0;
+  ConvertToDouble(component, data + (offset * components + part) * static_cast<std::int64_t>(ItemSize(component)), 1,
+                  &value);
+  return value;
+}
+
+// Where to look first: the element with the largest error.
+std::string WorstElement(const ErrorMetrics& metrics, const HostTensor& bench, const HostTensor& device) {
+  const std::int64_t index = metrics.max_absolute_error_index;
+  if (index < 0) return {};
+  return "; largest error at " + IndexText(index, device) + ": bench " + fmt::format("{:.8g}", ValueAt(bench, index)) +
+         ", device " + fmt::format("{:.8g}", ValueAt(device, index));
 }
 
 std::string ShareText(double share) { return FixedText(100 * share, 2) + " %"; }
@@ -174,13 +205,14 @@ void JudgeFloats(std::string_view api, const HostTensor& bench, const HostTensor
   if (metrics.finite_count == 0) {
     return Decide(row, Verdict::kPass, "no finite value, and both sides agree in every position");
   }
-  if (!cosine_is_good) return Decide(row, Verdict::kError, cosine_failure);
+  if (!cosine_is_good) return Decide(row, Verdict::kError, cosine_failure + WorstElement(metrics, bench, device));
   row.max_absolute_error = metrics.max_absolute_error;
   if (metrics.max_absolute_error < kMaxAbsoluteErrorLimit) {
     return Decide(row, Verdict::kPass, "maximum absolute error is below 0.001");
   }
   const DType component = ComponentDType(device.dtype);
   JudgeShares(metrics, component == DType::kFloat16 || component == DType::kBFloat16 || IsFloat8(component), row);
+  if (row.verdict != Verdict::kPass) row.message += WorstElement(metrics, bench, device);
 }
 
 }  // namespace

@@ -71,6 +71,15 @@ TEST(Ladder, WorkedExamples) {
   EXPECT_EQ(Judge("exp", DType::kFloat64, {1, 0, 0}, DType::kFloat32, {0, 0, 0}).verdict, Verdict::kError);
 }
 
+TEST(Ladder, NamesTheWorstElement) {
+  const Tensor bench(DType::kFloat64, {2, 3}, {1, 2, 3, 4, 5, 6});
+  Tensor device(DType::kFloat32, {2, 3}, {1, 4, 2, 5, 3, 7});
+  device.host.strides = {1, 2};  // column by column
+  const auto row = JudgeTensors("exp", bench.host, device.host);
+  EXPECT_EQ(row.verdict, Verdict::kError);
+  EXPECT_NE(row.message.find("(1, 2): bench 6, device 7"), std::string::npos) << row.message;
+}
+
 TEST(Ladder, ScalarsHaveNoCosine) {
   const Tensor bench(DType::kFloat64, {}, {5});
   const Tensor device(DType::kFloat32, {}, {7});
