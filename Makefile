@@ -31,8 +31,8 @@ $(VENV)/.ready: requirements/python.txt build/.packages
 build/.installed: $(VENV)/.ready $(SOURCES)
 	@echo "building"
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation \
-	  --no-deps --force-reinstall -C build-dir=$(BUILD) -C cmake.define.MSPROBE_BUILD_TESTS=ON \
-	  -C cmake.define.MSPROBE_BUILD_BENCHMARKS=ON .
+	  --no-deps --force-reinstall --config-settings=build-dir=$(BUILD) \
+	  --config-settings=cmake.define.MSPROBE_BUILD_TESTS=ON --config-settings=cmake.define.MSPROBE_BUILD_BENCHMARKS=ON .
 	@touch $@
 
 demo: build
