@@ -17,6 +17,20 @@ bool IsNonFinite(const StatisticValue& value) {
   return number != nullptr && !std::isfinite(*number);
 }
 
+void CollectDataNames(const Element& element, std::vector<std::string>& names) {
+  if (const TensorElement* tensor = element.tensor(); tensor != nullptr && !tensor->data_name.empty()) {
+    names.push_back(tensor->data_name);
+  } else if (const ElementList* list = element.list()) {
+    for (const Element& part : *list) {
+      CollectDataNames(part, names);
+    }
+  } else if (const ElementObject* object = element.object()) {
+    for (const Member& member : *object) {
+      CollectDataNames(member.value, names);
+    }
+  }
+}
+
 }  // namespace
 
 Collector::Collector(DumpSettings settings, Framework framework)
@@ -71,6 +85,25 @@ ApiCall Collector::BeginCall(std::size_t api) {
   call.keeps_forward = filter_.Admit(call.name) && data_mode().forward;
   call.name.resize(stem);
   return call;
+}
+
+void Collector::AbandonCall(const ApiCall& call, const Record& begun) {
+  counter_.GiveBack(call.api, call.number);
+  if (writer_ && saves_tensors()) {
+    std::vector<std::string> names;
+    for (const Member& section : begun.sections) {
+      CollectDataNames(section.value, names);
+    }
+    writer_->RemoveTensors(names);
+  }
+}
+
+void Collector::LeaveToParent() {
+  collecting_ = false;
+  if (writer_) {
+    writer_->LeaveToParent();
+    writer_.reset();
+  }
 }
 
 bool Collector::AdmitBackward(const ApiCall& call) {

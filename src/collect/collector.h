@@ -47,12 +47,15 @@ class Collector {
   void Pause() { collecting_ = false; }
   bool collecting() const { return collecting_; }
   Status Flush();
+  /// In a forked child: records nothing any more and leaves the files to the parent.
+  void LeaveToParent();
   /// Flushes, closes the step's files, and begins the next step with fresh numbers.
   Status EndStep();
 
   std::size_t RegisterApi(std::string full_name) { return counter_.Register(std::move(full_name)); }
   ApiCall BeginCall(std::size_t api);
-  void AbandonCall(const ApiCall& call) { counter_.GiveBack(call.api, call.number); }
+  /// The call raised: its number may be used again, and files of `begun`, the part of its record that was made, go.
+  void AbandonCall(const ApiCall& call, const Record& begun);
   /// Whether the backward record is kept; to be asked once, when its first gradient arrives.
   bool AdmitBackward(const ApiCall& call);
   const DataMode& data_mode() const { return filter_.data_mode(); }

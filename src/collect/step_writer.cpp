@@ -1,5 +1,8 @@
 #include "collect/step_writer.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -14,6 +17,10 @@ namespace {
 /// that a killed process has lost little.
 constexpr std::size_t kFlushBytes = std::size_t{256} << 10U;
 constexpr std::chrono::milliseconds kFlushInterval{500};
+
+/// On a full disk: how often it is tried again, and how much is kept in memory for the case that room is made.
+constexpr std::chrono::seconds kRetryInterval{5};
+constexpr std::size_t kMostUnwritten = std::size_t{32} << 20U;
 
 std::string Head(const DumpSettings& settings, Framework framework, const std::string& tensor_folder,
                  const ElementObject& extra) {
@@ -89,12 +96,20 @@ StepWriter::StepWriter(StepDirectory directory, JsonJournal dump, JsonJournal st
       last_flush_(std::chrono::steady_clock::now()) {}
 
 void StepWriter::Add(const Record& record, std::string_view stack) {
+  if (unwritten_bytes_ + pending_bytes_ > kMostUnwritten && unwritten_bytes_ > 0 &&
+      std::chrono::steady_clock::now() - last_flush_ < kRetryInterval) {
+    ++dropped_records_;
+    return;
+  }
   Pending pending{record.name, {}, std::string(stack)};
   AppendJson(pending.text, record);
   pending_bytes_ += pending.text.size() + stack.size();
   pending_.push_back(std::move(pending));
   ++record_count_;
-  if (pending_bytes_ >= kFlushBytes || std::chrono::steady_clock::now() - last_flush_ >= kFlushInterval) {
+  const auto waited = std::chrono::steady_clock::now() - last_flush_;
+  const bool due =
+      unwritten_bytes_ == 0 ? pending_bytes_ >= kFlushBytes || waited >= kFlushInterval : waited >= kRetryInterval;
+  if (due) {
     if (Status flushed = Flush(); !flushed.ok() && !failure_) {
       failure_ = flushed.error();  // told at the next explicit Flush; the training must not notice
     }
@@ -107,6 +122,16 @@ bool StepWriter::SaveTensor(std::string_view name, const TensorView& view) {
   }
   pool_->Save(JoinPath(tensor_folder_, name), view);
   return true;
+}
+
+void StepWriter::RemoveTensors(const std::vector<std::string>& names) {
+  if (names.empty()) {
+    return;
+  }
+  DropNamesOf(pool_->WaitAll());
+  for (const std::string& name : names) {
+    ::unlink(JoinPath(tensor_folder_, name).c_str());
+  }
 }
 
 void StepWriter::DropNamesOf(const std::vector<TensorFilePool::Failure>& failures) {
@@ -128,6 +153,7 @@ Status StepWriter::Flush() {
   last_flush_ = std::chrono::steady_clock::now();
   // A record that names a tensor file is written only when that file is in place.
   DropNamesOf(pool_->WaitAll());
+  const bool writes = !pending_.empty() || unwritten_bytes_ != 0;
   for (Pending& pending : pending_) {
     dump_.Add(pending.name, pending.text);
     if (!pending.stack.empty()) {
@@ -135,14 +161,35 @@ Status StepWriter::Flush() {
     }
   }
   pending_.clear();
-  pending_bytes_ = 0;
+  unwritten_bytes_ += std::exchange(pending_bytes_, 0);
+  if (writes) {
+    if (Status written = WriteJournals(); !written.ok()) {
+      return written;
+    }
+  }
+  unwritten_bytes_ = 0;
+  if (dropped_records_ != 0) {
+    return Error{ErrorCode::kOutput, std::to_string(std::exchange(dropped_records_, 0)) +
+                                         " records are lost: there was no room for them in " + directory_.path()};
+  }
+  if (failure_) {
+    return *std::exchange(failure_, std::nullopt);
+  }
+  return {};
+}
+
+Status StepWriter::WriteJournals() {
   for (JsonJournal* journal : {&dump_, &stack_, &construct_}) {
     if (Status written = journal->Flush(); !written.ok()) {
       return written;
     }
   }
-  if (failure_) {
-    return *std::exchange(failure_, std::nullopt);
+  // Writing to a file that somebody has deleted succeeds.
+  if (!folder_gone_ && ::access(JoinPath(directory_.path(), "dump.json").c_str(), F_OK) != 0 && errno == ENOENT) {
+    folder_gone_ = true;
+    return Error{ErrorCode::kOutput, directory_.path() +
+                                         " was deleted or moved away while it was written; the records " +
+                                         "of this step go where it went, later steps make their folders anew"};
   }
   return {};
 }

@@ -30,6 +30,10 @@ class StepWriter {
   void Add(const Record& record, std::string_view stack);
   /// Queues the tensor's file `dump_tensor_data/<name>`; false when nothing is saved any more because saving failed.
   bool SaveTensor(std::string_view name, const TensorView& view);
+  /// Takes back files that SaveTensor queued: the call they belong to raised, and its number will be used again.
+  void RemoveTensors(const std::vector<std::string>& names);
+  /// In a forked child, before destruction: the threads that write tensor files exist in the parent only.
+  void LeaveToParent() { pool_.release(); }  // NOLINT: not freed on purpose
   /// Writes everything that is buffered. Errors name the file; what could not be written stays buffered.
   Status Flush();
 
@@ -38,6 +42,7 @@ class StepWriter {
 
  private:
   StepWriter(StepDirectory directory, JsonJournal dump, JsonJournal stack, JsonJournal construct, Framework framework);
+  Status WriteJournals();
   void DropNamesOf(const std::vector<TensorFilePool::Failure>& failures);
 
   struct Pending {
@@ -57,6 +62,9 @@ class StepWriter {
   std::chrono::steady_clock::time_point last_flush_;
   std::uint64_t record_count_ = 0;
   std::optional<Error> failure_;
+  std::size_t unwritten_bytes_ = 0;  ///< handed to the journals, but the disk did not take them
+  std::uint64_t dropped_records_ = 0;
+  bool folder_gone_ = false;
 };
 
 }  // namespace msprobe

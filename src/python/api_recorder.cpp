@@ -17,6 +17,7 @@ namespace {
 struct ApiRecorder {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::shared_ptr<Recording>* recording;
+  std::uint64_t number;
 };
 
 PyTypeObject* api_recorder_type = nullptr;
@@ -73,34 +74,42 @@ void End(const std::shared_ptr<Recording>& recording, PendingCall& pending, PyOb
   }
 }
 
-/// Runs one stage of recording; a failure is told once and makes the rest of this call's recording void.
+enum class Outcome { kDone, kFailed, kInterrupted };
+
+/// Runs one stage of recording; a failure is told once and makes the rest of this call's recording void. An interrupt
+/// stays pending.
 template <typename Stage>
-bool Guarded(Recording& recording, const char* where, const Stage& stage) {
+Outcome Guarded(Recording& recording, const char* where, const Stage& stage) {
   try {
     stage();
-    return true;
+    return Outcome::kDone;
   } catch (const PythonError&) {
+    if (IsInterrupt()) {
+      return Outcome::kInterrupted;
+    }
     recording.ReportPythonError(where);
   } catch (const std::exception& error) {
     recording.Report(where, error.what());
   }
-  return false;
+  return Outcome::kFailed;
 }
 
 PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, int api, PyObject* function, PyObject* arguments,
                        PyObject* keywords) {
   PendingCall pending;
-  const bool begun = Guarded(*recording, "recording the inputs of a call",
-                             [&] { Begin(*recording, api, arguments, keywords, pending); });
-  PyObject* output = PyObject_Call(function, arguments, keywords);
+  const Outcome begun = Guarded(*recording, "recording the inputs of a call",
+                                [&] { Begin(*recording, api, arguments, keywords, pending); });
+  PyObject* output = begun == Outcome::kInterrupted ? nullptr : PyObject_Call(function, arguments, keywords);
   if (output == nullptr) {
-    if (begun) {
-      recording->collector.AbandonCall(pending.call);
+    if (!pending.call.name.empty()) {
+      recording->collector.AbandonCall(pending.call, pending.forward);
     }
     return nullptr;
   }
-  if (begun) {
-    Guarded(*recording, "recording the output of a call", [&] { End(recording, pending, output); });
+  if (begun == Outcome::kDone && Guarded(*recording, "recording the output of a call",
+                                         [&] { End(recording, pending, output); }) == Outcome::kInterrupted) {
+    Py_DECREF(output);
+    return nullptr;
   }
   return output;
 }
@@ -120,8 +129,8 @@ PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t f
   }
   PyObject* keywords = count > 4 && arguments[4] != Py_None ? arguments[4] : nullptr;
   const std::shared_ptr<Recording> recording = *reinterpret_cast<ApiRecorder*>(self)->recording;
-  const int note = TakeOperatorNote();
-  if (recording->collector.collecting()) {
+  const int note = TakeOperatorNote(function, call_arguments);
+  if (recording->collector.collecting() && reinterpret_cast<ApiRecorder*>(self)->number == recording->newest_recorder) {
     const int api = note >= 0 ? note : FindApi(*recording, function);
     if (api >= 0) {
       return RecordedCall(recording, api, function, call_arguments, keywords);
@@ -152,6 +161,7 @@ Object MakeApiRecorder(std::shared_ptr<Recording> recording) {
   Object object = Checked(api_recorder_type->tp_alloc(api_recorder_type, 0));
   auto* recorder = reinterpret_cast<ApiRecorder*>(object.get());
   recorder->vectorcall = CallRecorder;
+  recorder->number = ++recording->newest_recorder;
   recorder->recording = new std::shared_ptr<Recording>(std::move(recording));
   return object;
 }

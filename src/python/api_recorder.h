@@ -8,7 +8,8 @@
 namespace msprobe {
 
 /// The method that stands as `__torch_function__` of the mode's class: `(mode, func, types, args=(), kwargs=None)`
-/// makes the call and, for an API in the table, records it. Exceptions of the call pass unchanged. Throws PythonError.
+/// makes the call and, for an API in the table, records it. Exceptions of the call pass unchanged. Recorders made
+/// before only make the calls from now on. Throws PythonError.
 Object MakeApiRecorder(std::shared_ptr<Recording> recording);
 
 /// Creates the type; once, at import. Throws PythonError.

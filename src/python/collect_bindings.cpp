@@ -123,6 +123,7 @@ void BindCollect(nb::module_& m) {
       .def("recorder", &DumpSession::Recorder)
       .def("start", &DumpSession::Start, nb::arg("rank").none(), nb::arg("metadata"))
       .def("pause", [](DumpSession& s) { s.collector().Pause(); })
+      .def("leave_to_parent", [](DumpSession& s) { s.collector().LeaveToParent(); })
       .def("flush", [](DumpSession& s) { RaiseIfFailed(s.collector().Flush()); })
       .def("end_step", &DumpSession::EndStep);
 

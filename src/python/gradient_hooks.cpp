@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
+#include <unordered_set>
 #include <utility>
 
 #include "python/torch_access.h"
@@ -24,7 +26,17 @@ class BackwardRecord {
         call_(std::move(call)),
         step_(recording_->collector.step()),
         id_(recording_->next_backward_id++) {}
-  ~BackwardRecord() { recording_->open_backwards.erase(id_); }
+  /// The graph may go while some of its nodes have not run: gradients of some inputs only were asked for.
+  ~BackwardRecord() {
+    recording_->open_backwards.erase(id_);
+    if (started_ && !done_) {
+      try {
+        Finish();
+      } catch (const std::exception& error) {
+        recording_->Report("recording a gradient", error.what());
+      }
+    }
+  }
   BackwardRecord(const BackwardRecord&) = delete;
   BackwardRecord& operator=(const BackwardRecord&) = delete;
 
@@ -186,6 +198,9 @@ PyObject* CallNodeHook(PyObject* self, PyObject* const* arguments, std::size_t f
       record->HookDone();
     }
   } catch (const PythonError&) {
+    if (IsInterrupt()) {
+      return nullptr;
+    }
     recording.ReportPythonError("recording a gradient");
   } catch (const std::exception& error) {
     recording.Report("recording a gradient", error.what());
@@ -291,11 +306,10 @@ class GraphWalk {
     while (!stack.empty()) {
       const Object node = std::move(stack.back());
       stack.pop_back();
-      if (std::any_of(visited_.begin(), visited_.end(), [&](const Object& v) { return v.get() == node.get(); }) ||
-          (!first_ && visited_.size() >= kNodeLimit)) {
+      if ((!first_ && visited_.size() >= kNodeLimit) || !visited_.insert(node.get()).second) {
         continue;
       }
-      visited_.push_back(node);
+      kept_.push_back(node);
       FeedingNode feeding{node, {}};
       const Object next_functions = NextFunctions(torch_, node.get());
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(next_functions.get()); ++i) {
@@ -332,7 +346,8 @@ class GraphWalk {
   const TorchAccess& torch_;
   const std::vector<InputEdge>& inputs_;
   std::optional<std::uint64_t> first_;
-  std::vector<Object> visited_;
+  std::unordered_set<PyObject*> visited_;
+  std::vector<Object> kept_;  // so that no address in visited_ is reused
   std::vector<FeedingNode> feeding_;
 };
 
@@ -344,14 +359,20 @@ bool IsSingleNode(const TorchAccess& torch, const std::vector<ComputedOutput>& o
     return false;
   }
   const Object next_functions = NextFunctions(torch, node);
+  const Py_ssize_t count = PyTuple_GET_SIZE(next_functions.get());
   bool any = false;
+  Py_ssize_t expected = 0;  // edges mostly have the order of the arguments: a stack of thousands stays linear
   for (const InputEdge& edge : inputs) {
     if (!edge.requires_grad) {
       continue;
     }
     bool found = false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(next_functions.get()) && !found; ++i) {
+    for (Py_ssize_t tried = 0; tried < count && !found; ++tried) {
+      const Py_ssize_t i = (expected + tried) % count;
       found = LeadsTo(torch, NextAt(next_functions.get(), i), edge);
+      if (found) {
+        expected = i + 1;
+      }
     }
     if (!found) {
       return false;

@@ -39,6 +39,10 @@ class Object {
 /// Thrown inside this folder when the C API has set a Python exception; never leaves a function that Python calls.
 struct PythonError {};
 
+/// Whether the pending exception is not the tool's business: Ctrl-C, SystemExit, an alarm of the user that is no
+/// Exception. It must reach the training.
+inline bool IsInterrupt() { return PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_Exception) == 0; }
+
 /// A new reference that must not be null.
 inline Object Checked(PyObject* object) {
   if (object == nullptr) {

@@ -3,11 +3,19 @@
 #include <structmember.h>
 
 #include <cstddef>
+#include <string_view>
 
 namespace msprobe {
 namespace {
 
-thread_local int current_note = -1;
+/// What an operator leaves: its API and what it was called with, to be compared only.
+struct Note {
+  int index = -1;
+  PyObject* subject = nullptr;
+  Py_ssize_t count = 0;
+};
+
+thread_local Note current_note;
 
 struct OperatorNote {
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -19,8 +27,9 @@ PyTypeObject* operator_note_type = nullptr;
 
 PyObject* Call(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   const auto* note = reinterpret_cast<OperatorNote*>(self);
-  const int before = current_note;
-  current_note = note->index;
+  const Note before = current_note;
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  current_note = Note{note->index, count > 0 ? arguments[0] : nullptr, count};
   PyObject* result = PyObject_Vectorcall(note->original, arguments, flags, keywords);
   current_note = before;
   return result;
@@ -45,6 +54,16 @@ PyObject* Attribute(PyObject* self, PyObject* name) {
   return PyObject_GetAttr(reinterpret_cast<OperatorNote*>(self)->original, name);
 }
 
+PyObject* Unwrapped(PyObject* object) {
+  return Py_TYPE(object) == operator_note_type ? reinterpret_cast<OperatorNote*>(object)->original : object;
+}
+
+PyObject* Compare(PyObject* self, PyObject* other, int operation) {
+  return PyObject_RichCompare(Unwrapped(self), Unwrapped(other), operation);
+}
+
+Py_hash_t Hash(PyObject* self) { return PyObject_Hash(Unwrapped(self)); }
+
 int Traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(reinterpret_cast<OperatorNote*>(self)->original);
   Py_VISIT(Py_TYPE(self));
@@ -66,10 +85,18 @@ void Deallocate(PyObject* self) {
 
 }  // namespace
 
-int TakeOperatorNote() {
-  const int note = current_note;
-  current_note = -1;
-  return note;
+int TakeOperatorNote(PyObject* function, PyObject* arguments) {
+  const Note note = current_note;
+  if (note.index < 0) {
+    return -1;
+  }
+  const Py_ssize_t count = PyTuple_Check(arguments) ? PyTuple_GET_SIZE(arguments) : 0;
+  if (count != note.count || count == 0 || PyTuple_GET_ITEM(arguments, 0) != note.subject ||
+      std::string_view(Py_TYPE(function)->tp_name) == "method-wrapper") {  // `x.shape` arrives as a bound `__get__`
+    return -1;
+  }
+  current_note.index = -1;
+  return note.index;
 }
 
 Object MakeOperatorNote(PyObject* original, int index) {
@@ -92,6 +119,8 @@ void InitialiseOperatorNotes() {
                                 {Py_tp_clear, reinterpret_cast<void*>(Clear)},
                                 {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                                 {Py_tp_descr_get, reinterpret_cast<void*>(Bind)},
+                                {Py_tp_richcompare, reinterpret_cast<void*>(Compare)},
+                                {Py_tp_hash, reinterpret_cast<void*>(Hash)},
                                 {Py_tp_getattro, reinterpret_cast<void*>(Attribute)},
                                 {Py_tp_members, members},
                                 {0, nullptr}};

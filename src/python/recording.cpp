@@ -3,10 +3,16 @@
 #include <algorithm>
 
 namespace msprobe {
+namespace {
+
+/// A failure whose text is new each time must not fill the disk.
+constexpr std::size_t kMostReports = 100;
+
+}  // namespace
 
 void Recording::Report(const char* where, const std::string& what) {
   const std::string line = std::string("a failure while ") + where + ", the training goes on: " + what;
-  if (!reported.insert(line).second) {
+  if (reported.size() >= kMostReports || !reported.insert(line).second) {
     return;
   }
   if (on_error) {

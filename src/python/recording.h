@@ -21,7 +21,7 @@ struct Recording {
       : torch(torch_helpers),
         collector(std::move(settings), Framework::kPyTorch),
         stack(std::move(tool_folder)),
-        values(torch, collector) {}
+        values(torch, collector, [this] { ReportPythonError("describing a value, which is null in its record"); }) {}
 
   TorchAccess torch;
   Collector collector;
@@ -35,6 +35,8 @@ struct Recording {
   std::uint64_t next_backward_id = 0;
   std::uint64_t unreached_inputs = 0;  ///< calls whose input gradients cannot be told from the graph (decisions 4)
   bool collects_stacks = true;
+  /// Recorders made earlier than the newest are out of use: one may be left in a thread that did not stop it itself.
+  std::uint64_t newest_recorder = 0;
 
   /// A failure inside the tool is told once and never reaches the training. Takes over a pending Python exception.
   void Report(const char* where, const std::string& what);

@@ -2,14 +2,13 @@
 
 #include <array>
 #include <charconv>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 
 namespace msprobe {
 namespace {
-
-constexpr int kDepthLimit = 400;
 
 void AppendPart(std::string& stem, std::string_view part) {
   if (!stem.empty()) {
@@ -62,8 +61,12 @@ Element Integer(PyObject* value) {
     PyErr_Clear();
   }
   const double inexact = PyLong_AsDouble(value);
+  if (PyErr_Occurred() == nullptr) {
+    return Element(inexact);
+  }
   PyErr_Clear();
-  return Element(inexact);
+  const double infinity = std::numeric_limits<double>::infinity();
+  return Element(overflow > 0 ? infinity : -infinity);
 }
 
 /// Anything with __index__ as an integer, else null: slice ends may be numpy integers or tensors.
@@ -78,6 +81,11 @@ Element Index(PyObject* value) {
   }
   return Integer(number.get());
 }
+
+struct Leaving {
+  ContainerPath& path;
+  ~Leaving() { path.Leave(); }
+};
 
 StatisticValue StatisticOf(PyObject* value) {
   if (value == Py_None) {
@@ -99,29 +107,50 @@ StatisticValue StatisticOf(PyObject* value) {
 }  // namespace
 
 Element ValueCapture::CaptureTuple(PyObject* tuple, std::string_view record_name, std::string_view category) {
-  return CaptureSequence(tuple, Stem(record_name, category, collector_.saves_tensors()));
+  ContainerPath path;
+  return CaptureSequence(tuple, Stem(record_name, category, collector_.saves_tensors()), path);
 }
 
 Element ValueCapture::CaptureKeywords(PyObject* dict, std::string_view record_name) {
   if (dict == nullptr || dict == Py_None) {
     return Element(ElementObject{});
   }
-  return CaptureDict(dict, Stem(record_name, "kwargs", collector_.saves_tensors()));
+  ContainerPath path;
+  return CaptureDict(dict, Stem(record_name, "kwargs", collector_.saves_tensors()), path);
 }
 
 Element ValueCapture::CaptureOutput(PyObject* value, std::string_view record_name) {
   const std::string stem = Stem(record_name, "output", collector_.saves_tensors());
+  ContainerPath path;
   if (PyTuple_Check(value) && Py_TYPE(value) != torch_.size_type()) {
-    return CaptureSequence(value, stem);
+    return CaptureSequence(value, stem, path);
   }
   std::string first = stem;
   AppendPart(first, Py_ssize_t{0});
   ElementList list;
-  list.push_back(Capture(value, std::move(first)));
+  list.push_back(CaptureValue(value, std::move(first), {}, path));
   return Element(std::move(list));
 }
 
-Element ValueCapture::Capture(PyObject* value, std::string file_stem, std::string_view key) {
+Element ValueCapture::Capture(PyObject* value, std::string file_stem) {
+  ContainerPath path;
+  return CaptureValue(value, std::move(file_stem), {}, path);
+}
+
+Element ValueCapture::CaptureValue(PyObject* value, std::string file_stem, std::string_view key, ContainerPath& path) {
+  try {
+    return CaptureUnguarded(value, file_stem, key, path);
+  } catch (const PythonError&) {
+    if (IsInterrupt()) {
+      throw;
+    }
+    on_failure_();
+    return {};
+  }
+}
+
+Element ValueCapture::CaptureUnguarded(PyObject* value, const std::string& file_stem, std::string_view key,
+                                       ContainerPath& path) {
   if (value == Py_None) {
     return {};
   }
@@ -146,14 +175,6 @@ Element ValueCapture::Capture(PyObject* value, std::string file_stem, std::strin
   if (PyUnicode_Check(value)) {
     return Typed(key == "device" ? "torch.device" : "str", Text(value));
   }
-  if (++depth_ > kDepthLimit) {
-    --depth_;
-    return {};
-  }
-  struct Leave {
-    int& depth;
-    ~Leave() { --depth; }
-  } const leave{depth_};
   if (Py_TYPE(value) == torch_.size_type()) {
     ElementList sizes;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
@@ -162,37 +183,45 @@ Element ValueCapture::Capture(PyObject* value, std::string file_stem, std::strin
     return Typed("torch.Size", std::move(sizes));
   }
   if (PyTuple_Check(value) || PyList_Check(value)) {
-    return CaptureSequence(value, file_stem);
+    return CaptureSequence(value, file_stem, path);
   }
   if (PyDict_Check(value)) {
-    return CaptureDict(value, file_stem);
+    return CaptureDict(value, file_stem, path);
   }
-  return CaptureOther(value, file_stem);
+  return CaptureOther(value, file_stem, path);
 }
 
-Element ValueCapture::CaptureSequence(PyObject* sequence, const std::string& file_stem) {
+Element ValueCapture::CaptureSequence(PyObject* sequence, const std::string& file_stem, ContainerPath& path) {
+  if (!path.Enter(sequence)) {
+    return {};
+  }
+  const Leaving leaving{path};
   ElementList list;
   list.reserve(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence)));
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i) {
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence) && path.Spend(); ++i) {
     std::string stem = file_stem;
     AppendPart(stem, i);
     // The list may shrink or its item may go while user code runs inside an item's description.
     Object item = Object::Borrow(PySequence_Fast_GET_ITEM(sequence, i));
-    list.push_back(Capture(item.get(), std::move(stem)));
+    list.push_back(CaptureValue(item.get(), std::move(stem), {}, path));
   }
   return Element(std::move(list));
 }
 
-Element ValueCapture::CaptureDict(PyObject* dict, const std::string& file_stem) {
+Element ValueCapture::CaptureDict(PyObject* dict, const std::string& file_stem, ContainerPath& path) {
+  if (!path.Enter(dict)) {
+    return {};
+  }
+  const Leaving leaving{path};
   Object items = Checked(PyDict_Items(dict));
   ElementObject object;
   object.reserve(static_cast<std::size_t>(PyList_GET_SIZE(items.get())));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()) && path.Spend(); ++i) {
     PyObject* pair = PyList_GET_ITEM(items.get(), i);
     std::string key = StrOf(PyTuple_GET_ITEM(pair, 0));
     std::string stem = file_stem;
     AppendPart(stem, key);
-    Element value = Capture(PyTuple_GET_ITEM(pair, 1), std::move(stem), key);
+    Element value = CaptureValue(PyTuple_GET_ITEM(pair, 1), std::move(stem), key, path);
     object.push_back(Member{std::move(key), std::move(value)});
   }
   return Element(std::move(object));
@@ -237,14 +266,15 @@ Element ValueCapture::CaptureUnusualTensor(PyObject* tensor, std::string_view fi
   }
   PyObject* extra = PyTuple_GetItem(facts.get(), 5);
   if (extra != Py_None) {
-    Element object = CaptureDict(extra, {});
+    ContainerPath path;
+    Element object = CaptureDict(extra, {}, path);
     element->extra = std::move(std::get<ElementObject>(object.value));
   }
   PyErr_Clear();
   return Element(std::move(element));
 }
 
-Element ValueCapture::CaptureOther(PyObject* value, const std::string& file_stem) {
+Element ValueCapture::CaptureOther(PyObject* value, const std::string& file_stem, ContainerPath& path) {
   PyTypeObject* type = Py_TYPE(value);
   if (type == torch_.dtype_type()) {
     return Typed("torch.dtype", StrOf(value));
@@ -286,10 +316,12 @@ Element ValueCapture::CaptureOther(PyObject* value, const std::string& file_stem
   if (PyFloat_Check(value)) {
     return Typed("float", PyFloat_AsDouble(value));
   }
-  if (Object fields = Object::Steal(PyObject_GetAttrString(value, "__dataclass_fields__")); fields) {
+  // Of the type: an object that makes up attributes (a tracer's proxy) is no dataclass.
+  Object fields = Object::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dataclass_fields__"));
+  if (fields && PyDict_Check(fields.get())) {
     Object dict = Object::Steal(PyObject_GetAttrString(value, "__dict__"));
     if (dict && PyDict_Check(dict.get())) {
-      return CaptureDict(dict.get(), file_stem);
+      return CaptureDict(dict.get(), file_stem, path);
     }
   }
   PyErr_Clear();
@@ -304,16 +336,19 @@ Element ValueCapture::CaptureNumpy(PyObject* value) {
     object.push_back(Member{"type", Element(std::string(type_name))});
     object.push_back(Member{"dtype", Element(dtype ? StrOf(dtype.get()) : std::string())});
     ElementList sizes;
+    bool is_empty = false;
     if (Object shape = Object::Steal(PyObject_GetAttrString(value, "shape")); shape && PyTuple_Check(shape.get())) {
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape.get()); ++i) {
         sizes.push_back(Index(PyTuple_GET_ITEM(shape.get(), i)));
+        is_empty = is_empty || sizes.back() == Element(std::int64_t{0});
       }
     }
     object.push_back(Member{"shape", Element(std::move(sizes))});
     for (const char* name : {"max", "min", "mean"}) {
-      Object result = Object::Steal(PyObject_CallMethod(value, name, nullptr));
+      // numpy warns on standard error of the mean of nothing.
+      Object result = is_empty ? Object() : Object::Steal(PyObject_CallMethod(value, name, nullptr));
       Object number = result ? Object::Steal(PyObject_CallMethod(result.get(), "item", nullptr)) : Object();
-      PyErr_Clear();  // text, objects and empty arrays have none
+      PyErr_Clear();  // text and objects have none
       const StatisticValue statistic = number && (PyFloat_Check(number.get()) || PyLong_Check(number.get()))
                                            ? StatisticOf(number.get())
                                            : StatisticValue{};

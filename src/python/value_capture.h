@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "collect/collector.h"
+#include "python/container_path.h"
 #include "python/object.h"
 #include "python/torch_access.h"
 #include "record/element.h"
@@ -14,12 +16,14 @@ namespace msprobe {
 /// Turns arguments, outputs and gradients into elements of the record model (dump_format.md 5), statistics included.
 class ValueCapture {
  public:
-  ValueCapture(const TorchAccess& torch, Collector& collector) : torch_(torch), collector_(collector) {}
+  /// `on_failure` is called with the pending Python exception of a value that could not be described; it is null in the
+  /// record then, and the rest of the record is as it would be.
+  ValueCapture(const TorchAccess& torch, Collector& collector, std::function<void()> on_failure)
+      : torch_(torch), collector_(collector), on_failure_(std::move(on_failure)) {}
 
-  /// `file_stem`: what the names of tensor files begin with ("Torch.add.0.forward.input.0"), empty to save none;
-  /// positions and keys of containers are appended to it. `key`: the keyword the value was passed under, empty for
-  /// positions.
-  Element Capture(PyObject* value, std::string file_stem, std::string_view key = {});
+  /// One value. `file_stem`: what the names of tensor files begin with ("Torch.add.0.backward.input.0"), empty to save
+  /// none; positions and keys of containers are appended to it.
+  Element Capture(PyObject* value, std::string file_stem);
 
   /// The positional arguments or outputs of a call as a list: "input.0", "input.1", ...
   Element CaptureTuple(PyObject* tuple, std::string_view record_name, std::string_view category);
@@ -29,37 +33,54 @@ class ValueCapture {
   Element CaptureOutput(PyObject* value, std::string_view record_name);
 
  private:
+  /// `key`: the keyword the value was passed under, empty for positions.
+  Element CaptureValue(PyObject* value, std::string file_stem, std::string_view key, ContainerPath& path);
+  Element CaptureUnguarded(PyObject* value, const std::string& file_stem, std::string_view key, ContainerPath& path);
   Element CaptureTensor(PyObject* tensor, std::string_view file_stem);
   Element CaptureUnusualTensor(PyObject* tensor, std::string_view file_stem);
-  Element CaptureSequence(PyObject* sequence, const std::string& file_stem);
-  Element CaptureDict(PyObject* dict, const std::string& file_stem);
-  Element CaptureOther(PyObject* value, const std::string& file_stem);
+  Element CaptureSequence(PyObject* sequence, const std::string& file_stem, ContainerPath& path);
+  Element CaptureDict(PyObject* dict, const std::string& file_stem, ContainerPath& path);
+  Element CaptureOther(PyObject* value, const std::string& file_stem, ContainerPath& path);
   Element CaptureNumpy(PyObject* value);
 
   const TorchAccess& torch_;
   Collector& collector_;
-  int depth_ = 0;
+  std::function<void()> on_failure_;
 };
 
-/// Calls `visit(tensor)` for every tensor in `value`, containers depth-first in order.
+/// Part of ForEachTensor.
 template <typename Visit>
-void ForEachTensor(const TorchAccess& torch, PyObject* value, const Visit& visit, int depth = 0) {
-  constexpr int kDepthLimit = 400;
-  if (value == nullptr || depth > kDepthLimit) {
-    return;
-  }
+void VisitTensors(const TorchAccess& torch, PyObject* value, const Visit& visit, ContainerPath& path) {
   if (torch.IsTensor(value)) {
     visit(value);
-  } else if (PyTuple_Check(value) || PyList_Check(value)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
-      ForEachTensor(torch, PySequence_Fast_GET_ITEM(value, i), visit, depth + 1);
+    return;
+  }
+  const bool is_sequence = PyTuple_Check(value) || PyList_Check(value);
+  if ((!is_sequence && !PyDict_Check(value)) || !path.Enter(value)) {
+    return;
+  }
+  if (is_sequence) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && path.Spend(); ++i) {
+      const Object item = Object::Borrow(PySequence_Fast_GET_ITEM(value, i));
+      VisitTensors(torch, item.get(), visit, path);
     }
-  } else if (PyDict_Check(value)) {
+  } else {
     PyObject *key = nullptr, *item = nullptr;
     Py_ssize_t position = 0;
-    while (PyDict_Next(value, &position, &key, &item) != 0) {
-      ForEachTensor(torch, item, visit, depth + 1);
+    while (PyDict_Next(value, &position, &key, &item) != 0 && path.Spend()) {
+      const Object owned = Object::Borrow(item);
+      VisitTensors(torch, owned.get(), visit, path);
     }
+  }
+  path.Leave();
+}
+
+/// Calls `visit(tensor)` for every tensor in `value`, containers depth-first in order; `value` may be null.
+template <typename Visit>
+void ForEachTensor(const TorchAccess& torch, PyObject* value, const Visit& visit) {
+  if (value != nullptr) {
+    ContainerPath path;
+    VisitTensors(torch, value, visit, path);
   }
 }
 

@@ -6,18 +6,22 @@ from torch.overrides import TorchFunctionMode
 from msprobe import _core
 
 
+class _ApiMode(TorchFunctionMode):
+    pass
+
+
 def _api_mode(recorder):
     """A mode whose handler is the extension's recorder: no Python frame stands between torch and the call."""
-    return type("ApiMode", (TorchFunctionMode,), {"__torch_function__": recorder})()
+    return type("ApiMode", (_ApiMode,), {"__torch_function__": recorder})()
 
 
 def _take_modes():
-    """Takes all active modes off this thread's stack, innermost last."""
+    """Takes all active modes off this thread's stack, innermost last; returns those that are not the tool's."""
     modes = []
     while torch._C._len_torch_function_stack() > 0:
         modes.append(torch._C._pop_torch_function_stack())
     modes.reverse()
-    return modes
+    return [mode for mode in modes if not isinstance(mode, _ApiMode)]
 
 
 def _put_modes(modes):
@@ -26,10 +30,14 @@ def _put_modes(modes):
 
 
 class ApiHooks:
-    """Installs and removes the mode and the operator notes; exact and repeatable."""
+    """Installs and removes the mode and the operator notes; exact and repeatable.
 
-    def __init__(self, recorder, operators):
-        self._mode = _api_mode(recorder)
+    A thread's modes can be changed by that thread alone: if `remove` runs in another one, the mode stays in the first,
+    where it does nothing, until that thread comes by here again.
+    """
+
+    def __init__(self, make_recorder, operators):
+        self._make_recorder = make_recorder
         self._operators = operators
         self._replaced = None
 
@@ -43,18 +51,26 @@ class ApiHooks:
         self._replaced = {}
         for name, index in self._operators.items():
             own = torch.Tensor.__dict__.get(name)  # None: inherited, to be deleted again
-            self._replaced[name] = own
-            setattr(torch.Tensor, name, _core.make_operator_note(getattr(torch.Tensor, name), index))
+            note = _core.make_operator_note(getattr(torch.Tensor, name), index)
+            self._replaced[name] = (own, note)
+            setattr(torch.Tensor, name, note)
         # At the bottom of the stack: a mode that the user enters before `start` may leave after it, and pops its own.
-        _put_modes([self._mode] + _take_modes())
+        # Only torch.set_default_device insists on the very bottom for itself.
+        modes = _take_modes()
+        default_device = getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
+        place = 1 if modes and modes[0] is default_device else 0
+        modes.insert(place, _api_mode(self._make_recorder()))
+        _put_modes(modes)
 
     def remove(self):
         if not self.installed:
             return
         replaced, self._replaced = self._replaced, None
-        for name, own in replaced.items():
+        for name, (own, note) in replaced.items():
+            if torch.Tensor.__dict__.get(name) is not note:
+                continue  # somebody else has replaced it since
             if own is None:
                 delattr(torch.Tensor, name)
             else:
                 setattr(torch.Tensor, name, own)
-        _put_modes([mode for mode in _take_modes() if mode is not self._mode])
+        _put_modes(_take_modes())

@@ -62,12 +62,12 @@ TEST_F(CollectorTest, ACallThatRaisesGivesItsNumberBack) {
   Collector collector(settings_, Framework::kPyTorch);
   const std::size_t add = collector.RegisterApi("Torch.add");
   const ApiCall failed = collector.BeginCall(add);
-  collector.AbandonCall(failed);
+  collector.AbandonCall(failed, {});
   const ApiCall next = collector.BeginCall(add);
   EXPECT_EQ(next.name, "Torch.add.0");
   // A number that a later call has taken meanwhile stays taken.
   EXPECT_EQ(collector.BeginCall(add).name, "Torch.add.1");
-  collector.AbandonCall(next);
+  collector.AbandonCall(next, {});
   EXPECT_EQ(collector.BeginCall(add).name, "Torch.add.2");
 }
 

@@ -26,9 +26,15 @@ class Logger:
         rank = "" if self.rank is None else " [rank %d]" % self.rank
         line = "%s (%d)%s [%s] %s" % (
             time.strftime("%Y-%m-%d %H:%M:%S"), os.getpid(), rank, _LEVELS[level], _CONTROL.sub("_", text))
+        # A closed standard output, or one that the user has replaced, must not stop a training.
         try:
             print(line, flush=True)
-        except (OSError, ValueError):  # a closed standard output must not stop a training
+        except UnicodeEncodeError:
+            try:
+                print(line.encode("ascii", "backslashreplace").decode("ascii"), flush=True)
+            except Exception:
+                pass
+        except Exception:
             pass
 
     def debug(self, text):

@@ -19,6 +19,17 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 _SUPPORTED_LEVELS = ("L1",)
 _SUPPORTED_TASKS = ("statistics", "tensor")
 
+_live = None  # the debugger that owns files and hooks; `PrecisionDebugger._instance` may be reset by scripts
+
+
+def _after_fork_in_child():
+    if _live is not None:
+        _live._leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
 
 class _Config:
     """What scripts read and assign as `debugger.config` and `debugger.service.config`."""
@@ -37,6 +48,7 @@ class _Config:
 
     @dump_path.setter
     def dump_path(self, path):
+        _require_unicode("dump_path", path)
         self._session.dump_path = os.path.abspath(path)
 
 
@@ -88,6 +100,7 @@ class PrecisionDebugger:
             if value is not None and not isinstance(value, (str, os.PathLike)):
                 raise MsprobeException(
                     MsprobeException.INVALID_PARAM_ERROR, "%s must be a string, not %r" % (name, value))
+            _require_unicode(name, value)
         if model is not None and not isinstance(model, torch.nn.Module):
             raise MsprobeException(
                 MsprobeException.INVALID_PARAM_ERROR,
@@ -95,9 +108,9 @@ class PrecisionDebugger:
         packaged = os.path.join(_PACKAGE, "config.json")
         self._session = _core.DumpSession(
             config_path=None if config_path is None else os.fspath(config_path),
-            task=task,
+            task=None if task is None else os.fspath(task),
             dump_path=None if dump_path is None else os.fspath(dump_path),
-            level=level,
+            level=None if level is None else os.fspath(level),
             steps=_step_texts(step),
             packaged_config=packaged if os.path.exists(packaged) else "",
             torch_helpers=tensor_access,
@@ -119,9 +132,15 @@ class PrecisionDebugger:
         self._hooks = None
         self._rank = None
         self._ended = False
-        self._process = os.getpid()
+        self._process = None  # the process of the first start: a trainer may be forked after the construction
         self._started = False
+        self._failed_step = None
+        self._start_failure = ""
         self._session.set_error_callback(self._on_error)
+        global _live
+        if _live is not None:
+            _live._retire()
+        _live = self
         atexit.register(self._at_exit)
         self.initialized = True
 
@@ -173,7 +192,7 @@ class PrecisionDebugger:
 
     def _start(self):
         session = self._session
-        if self._ended or os.getpid() != self._process:
+        if self._ended or self._in_forked_child() or self._failed_step == session.step:
             return
         if session.steps_exhausted():
             self._end()
@@ -189,9 +208,17 @@ class PrecisionDebugger:
         if self._hooks is None:
             table = ApiTable(session)
             session.set_api_table(table.functions)
-            self._hooks = ApiHooks(session.recorder(), table.operators)
+            self._hooks = ApiHooks(session.recorder, table.operators)
             self.service.first_start = False
-        warning = session.start(self._rank, _metadata())
+        self._process = os.getpid()
+        try:
+            warning = session.start(self._rank, _metadata())
+        except CodedException as error:
+            self._failed_step = session.step
+            if str(error) != self._start_failure:
+                self._start_failure = str(error)
+                self._on_error("step %d is not collected, the training goes on: %s" % (session.step, error))
+            return
         if warning:
             logger.warning(warning)
         if not self._started:
@@ -201,8 +228,26 @@ class PrecisionDebugger:
         self._started = True
         self._hooks.install()
 
+    def _in_forked_child(self):
+        return self._process is not None and os.getpid() != self._process
+
+    def _leave_to_parent(self):
+        """In a forked child: files and records are the parent's."""
+        if self._process is not None:
+            self._started = False
+            if self._hooks is not None:
+                self._hooks.remove()
+            self._session.leave_to_parent()
+
+    def _retire(self):
+        """Another debugger takes its place, after a script has reset `_instance`."""
+        if not self._in_forked_child():
+            self._step()
+        self._ended = True
+        atexit.unregister(self._at_exit)
+
     def _stop(self):
-        if self._ended or os.getpid() != self._process:
+        if self._ended or self._in_forked_child() or self._failed_step == self._session.step:
             return
         if not self._started:
             if self._session.step_selected() and self._session.rank_selected(self._rank):
@@ -217,7 +262,7 @@ class PrecisionDebugger:
             self._session.record_count, os.path.join(self._session.folder, "dump.json")))
 
     def _step(self):
-        if os.getpid() != self._process:
+        if self._in_forked_child():
             return
         if self._started:
             self._session.pause()
@@ -243,7 +288,7 @@ class PrecisionDebugger:
         """Files that cannot be written must not end the training."""
         try:
             action()
-        except CodedException as error:
+        except Exception as error:
             self._on_error(str(error))
 
     def _on_error(self, text):
@@ -251,17 +296,15 @@ class PrecisionDebugger:
         folder = self._session.folder
         if folder:
             try:
-                with open(os.path.join(folder, "dump_error_info.log"), "a", encoding="utf-8") as log:
+                with open(os.path.join(folder, "dump_error_info.log"), "a", encoding="utf-8",
+                          errors="backslashreplace") as log:
                     log.write(text + "\n")
             except OSError:
                 pass
 
     def _at_exit(self):
-        if os.getpid() != self._process:
-            return
-        if self._hooks is not None:
-            self._hooks.remove()
-        self._quietly(self._session.flush)
+        if not self._ended:
+            self._step()
 
 
 def _step_texts(step):
@@ -278,15 +321,31 @@ def _step_texts(step):
         ) from None
 
 
+def _require_unicode(name, value):
+    try:
+        os.fspath(value or "").encode("utf-8")
+    except (UnicodeEncodeError, AttributeError):
+        raise MsprobeException(
+            MsprobeException.INVALID_CHAR_ERROR, "%s is not valid Unicode text: %r" % (name, value)) from None
+
+
+# What explains differences later: versions and the backend flags that change precision.
+_FACTS = (
+    ("tool_version", lambda: __version__),
+    ("torch_version", lambda: torch.__version__),
+    ("python_version", platform.python_version),
+    ("deterministic_algorithms", torch.are_deterministic_algorithms_enabled),
+    ("float32_matmul_precision", lambda: torch.get_float32_matmul_precision()),
+    ("cuda_matmul_allow_tf32", lambda: torch.backends.cuda.matmul.allow_tf32),
+    ("cudnn_allow_tf32", lambda: torch.backends.cudnn.allow_tf32),
+)
+
+
 def _metadata():
-    """What explains differences later: versions and the backend flags that change precision."""
-    facts = {
-        "tool_version": __version__,
-        "torch_version": torch.__version__,
-        "python_version": platform.python_version(),
-        "deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
-        "float32_matmul_precision": torch.get_float32_matmul_precision(),
-        "cuda_matmul_allow_tf32": torch.backends.cuda.matmul.allow_tf32,
-        "cudnn_allow_tf32": torch.backends.cudnn.allow_tf32,
-    }
-    return {key: str(value) for key, value in facts.items()}
+    facts = {}
+    for name, read in _FACTS:
+        try:
+            facts[name] = str(read())
+        except Exception:  # torch refuses to answer where its older and newer precision flags are mixed
+            facts[name] = "unknown"
+    return facts
