@@ -77,3 +77,22 @@ def run_python():
         return finished.returncode, finished.stdout, finished.stderr
 
     return run
+
+
+@pytest.fixture
+def record(fresh_debugger, load_dump, tmp_path):
+    """Runs a function between start and stop; returns its dump."""
+
+    def run(function, task="statistics", **section):
+        config = tmp_path / "config.json"
+        config.write_text(json.dumps({"task": task, "dump_path": str(tmp_path / "dump"), task: section}))
+        debugger = fresh_debugger(str(config))
+        debugger.start()
+        function()
+        debugger.stop()
+        debugger.step()
+        dump = load_dump(tmp_path / "dump")
+        assert dump.errors == ""
+        return dump
+
+    return run

@@ -20,25 +20,6 @@ from msprobe.core.common.exceptions import MsprobeException
 early_bound_gelu = F.gelu
 
 
-@pytest.fixture
-def record(fresh_debugger, load_dump, tmp_path):
-    """Runs a function between start and stop; returns its dump."""
-
-    def run(function, task="statistics", **section):
-        config = tmp_path / "config.json"
-        config.write_text(json.dumps({"task": task, "dump_path": str(tmp_path / "dump"), task: section}))
-        debugger = fresh_debugger(str(config))
-        debugger.start()
-        function()
-        debugger.stop()
-        debugger.step()
-        dump = load_dump(tmp_path / "dump")
-        assert dump.errors == ""
-        return dump
-
-    return run
-
-
 def ones(*shape, grad=False):
     return torch.ones(*shape, requires_grad=grad)
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -69,6 +70,52 @@ TEST_F(CollectorTest, ACallThatRaisesGivesItsNumberBack) {
   EXPECT_EQ(collector.BeginCall(add).name, "Torch.add.1");
   collector.AbandonCall(next, {});
   EXPECT_EQ(collector.BeginCall(add).name, "Torch.add.2");
+}
+
+TEST_F(CollectorTest, ACallThatRaisesLeavesNoTensorFile) {
+  settings_.task = Task::kTensor;
+  Collector collector(settings_, Framework::kPyTorch);
+  const std::size_t add = collector.RegisterApi("Torch.add");
+  ASSERT_TRUE(collector.Start(std::nullopt, {}).ok());
+  const ApiCall failed = collector.BeginCall(add);
+  const std::array<float, 2> values{1, 2};
+  const std::array<std::int64_t, 1> shape{2};
+  auto tensor = std::make_unique<TensorElement>();
+  collector.Describe(*tensor, TensorView{values.data(), DType::kFloat32, shape, {}}, failed.name + ".forward.input.0");
+  ASSERT_EQ(tensor->data_name, "Torch.add.0.forward.input.0.pt");
+  ElementList arguments;
+  arguments.push_back(Element(std::move(tensor)));
+  Record begun{failed.name + ".forward", {}};
+  begun.sections.push_back(Member{"input_args", Element(std::move(arguments))});
+  collector.AbandonCall(failed, begun);
+  ASSERT_TRUE(collector.Flush().ok());
+  EXPECT_TRUE(fs::is_empty(folder_ / "step0" / "rank" / "dump_tensor_data"));
+}
+
+TEST_F(CollectorTest, AForkedChildWritesNothing) {
+  Collector collector(settings_, Framework::kPyTorch);
+  const std::size_t add = collector.RegisterApi("Torch.add");
+  ASSERT_TRUE(collector.Start(std::nullopt, {}).ok());
+  collector.Add(ForwardOf(collector.BeginCall(add)), "[]");
+  collector.LeaveToParent();
+  EXPECT_FALSE(collector.collecting());
+  collector.Add(ForwardOf(collector.BeginCall(add)), "[]");
+  ASSERT_TRUE(collector.EndStep().ok());
+  EXPECT_TRUE(Names(folder_ / "step0" / "rank" / "dump.json").empty());
+}
+
+TEST_F(CollectorTest, ADeletedFolderIsToldOnce) {
+  Collector collector(settings_, Framework::kPyTorch);
+  const std::size_t add = collector.RegisterApi("Torch.add");
+  ASSERT_TRUE(collector.Start(std::nullopt, {}).ok());
+  fs::remove_all(folder_ / "step0");
+  ASSERT_TRUE(collector.Flush().ok()) << "nothing is lost yet";
+  collector.Add(ForwardOf(collector.BeginCall(add)), "[]");
+  const Status flushed = collector.Flush();
+  ASSERT_FALSE(flushed.ok());
+  EXPECT_NE(flushed.error().message.find("was deleted"), std::string::npos);
+  collector.Add(ForwardOf(collector.BeginCall(add)), "[]");
+  EXPECT_TRUE(collector.Flush().ok());
 }
 
 TEST_F(CollectorTest, SegmentsOfOneStepAccumulate) {

@@ -135,7 +135,7 @@ class PrecisionDebugger:
         self._process = None  # the process of the first start: a trainer may be forked after the construction
         self._started = False
         self._failed_step = None
-        self._start_failure = ""
+        self._failed_path = None
         self._session.set_error_callback(self._on_error)
         global _live
         if _live is not None:
@@ -215,8 +215,8 @@ class PrecisionDebugger:
             warning = session.start(self._rank, _metadata())
         except CodedException as error:
             self._failed_step = session.step
-            if str(error) != self._start_failure:
-                self._start_failure = str(error)
+            if self.config.dump_path != self._failed_path:
+                self._failed_path = self.config.dump_path
                 self._on_error("step %d is not collected, the training goes on: %s" % (session.step, error))
             return
         if warning:
