@@ -104,8 +104,6 @@ void BindCollect(nb::module_& m) {
           [](DumpSession& s, std::string path) { s.collector().mutable_settings().dump_path = std::move(path); })
       .def_prop_ro("ranks", [](DumpSession& s) { return s.settings().ranks; })
       .def_prop_ro("steps", [](DumpSession& s) { return s.settings().steps; })
-      .def_prop_ro("seed", [](DumpSession& s) { return s.settings().seed; })
-      .def_prop_ro("is_deterministic", [](DumpSession& s) { return s.settings().is_deterministic; })
       .def_prop_ro("warnings", [](DumpSession& s) { return s.settings().warnings; })
       .def_prop_ro("step", [](DumpSession& s) { return s.collector().step(); })
       .def_prop_ro("collecting", [](DumpSession& s) { return s.collector().collecting(); })

@@ -557,3 +557,13 @@ def test_an_edit_of_the_support_list_takes_effect(fresh_debugger, load_dump, tmp
     torch.abs(ones(2))
     debugger.stop()
     assert list(load_dump(tmp_path / "dump").data) == ["Torch.abs.0.forward"]
+
+
+def test_a_seed_in_the_file_leaves_random_generators_alone(fresh_debugger, tmp_path, capsys):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({"dump_path": str(tmp_path / "dump"), "seed": 7, "is_deterministic": True}))
+    torch.manual_seed(99)
+    expected = torch.get_rng_state()
+    fresh_debugger(str(config))
+    assert torch.equal(torch.get_rng_state(), expected) and not torch.are_deterministic_algorithms_enabled()
+    assert "seed_all()" in capsys.readouterr().out

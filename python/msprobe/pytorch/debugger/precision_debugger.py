@@ -13,7 +13,6 @@ from msprobe.core.common.log import logger
 from msprobe.pytorch import tensor_access
 from msprobe.pytorch.api_hooks import ApiHooks
 from msprobe.pytorch.api_table import ApiTable
-from msprobe.pytorch.common.utils import seed_all
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SUPPORTED_LEVELS = ("L1",)
@@ -120,10 +119,6 @@ class PrecisionDebugger:
             logger.warning(warning)
         self._require("level", self._session.level, _SUPPORTED_LEVELS)
         self._require("task", self._session.task, _SUPPORTED_TASKS)
-        if self._session.seed is not None or self._session.is_deterministic is not None:
-            seed = 1234 if self._session.seed is None else self._session.seed
-            seed_all(seed, bool(self._session.is_deterministic))
-            logger.info("random generators are seeded with %d because the configuration file says so" % seed)
         self.config = _Config(self._session)
         self.service = _Service(self._session, self.config)
         self.model = model
