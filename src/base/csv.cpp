@@ -16,8 +16,9 @@ bool LooksLikeFormula(std::string_view cell) {
 }
 
 void AppendCell(std::string& out, std::string_view cell) {
-  const bool quoted = cell.find_first_of(",\"\r\n") != std::string_view::npos || LooksLikeFormula(cell);
+  const bool quoted = cell.find_first_of(",\"\r\n") != std::string_view::npos;
   if (quoted) out += '"';
+  if (LooksLikeFormula(cell)) out += '\'';  // quoting alone does not stop a spreadsheet
   for (std::size_t i = 0; i < cell.size(); ++i) {
     const char c = cell[i];
     if (c == '"') {

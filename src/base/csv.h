@@ -17,7 +17,7 @@ inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 inline constexpr std::string_view kBlankCell = " ";
 
 /// Appends one row with its line end. A cell that a spreadsheet would run as a formula (starting with = + - @ and not a
-/// number) is quoted. Line breaks of any kind become LF, other control characters but tab become '_'.
+/// number) gets an apostrophe in front. Line breaks of any kind become LF, other control characters but tab become '_'.
 void AppendCsvRow(std::string& out, std::span<const std::string> cells);
 
 /// A row longer than this, or with more cells, is an error: no tool writes one, and memory stays bounded.

@@ -21,6 +21,13 @@ bool Contains(const std::vector<std::string>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
+/// A record's name as it stands in the CSVs: one line that no spreadsheet takes for a formula.
+std::string CellText(std::string_view name) {
+  std::string text = Printable(name);
+  if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos) text.front() = '_';
+  return text;
+}
+
 /// Pairs forward and backward records.
 Result<CheckPlan> PairRecords(const DumpIndex& index) {
   CheckPlan plan;
@@ -40,7 +47,7 @@ Result<CheckPlan> PairRecords(const DumpIndex& index) {
                                           "' in \"data\": names of API records end in .forward or .backward; "
                                           "check a dump of level L1 or mix"};
     }
-    std::string full_name = Printable(name.full_name);
+    std::string full_name = CellText(name.full_name);
     const bool is_forward = name.kind == RecordKind::kForward;
     const bool is_new = is_forward ? case_of.emplace(full_name, plan.cases.size()).second
                                    : backward_of.emplace(full_name, &record).second;

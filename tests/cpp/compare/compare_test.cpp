@@ -342,7 +342,7 @@ TEST_F(CompareTest, HostileCells) {
   EXPECT_EQ(details_.size(), 5U);
   EXPECT_EQ(details_.at(3)[1], "inf");
   EXPECT_EQ(result_.at(3)[1], "error");
-  EXPECT_EQ(result_.at(4)[3], message.back());
+  EXPECT_EQ(result_.at(4)[3], "'" + message.back());
   EXPECT_EQ(summary.error, 1U);
   EXPECT_LT(summary.warnings.at(0).size(), 1000U);
 }
