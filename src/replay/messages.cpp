@@ -29,17 +29,20 @@ class CaseScanner : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, CaseS
  public:
   explicit CaseScanner(const rapidjson::MemoryStream& stream) : stream_(stream) {}
 
-  bool Default() { return true; }
+  bool Default() {
+    NoteOther();
+    return true;
+  }
   bool Int(int value) { return Int64(value); }
   bool Uint(unsigned value) { return Int64(value); }
-  bool Uint64(std::uint64_t) { return true; }
+  bool Uint64(std::uint64_t) { return Default(); }
   bool Int64(std::int64_t value) {
     if (depth_ == 1 && key_ == "index") index = value;
-    return true;
+    return Default();
   }
   bool String(const char* text, rapidjson::SizeType size, bool) {
     if (depth_ == 1 && key_ == "name") name.assign(text, size);
-    return true;
+    return Default();
   }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
     if (depth_ == 1) key_.assign(text, size);
@@ -55,7 +58,10 @@ class CaseScanner : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, CaseS
     if (key_ == "backward") backward = {begin_, stream_.Tell() + 1};
     return true;
   }
-  bool StartArray() { return ++depth_ > 0; }
+  bool StartArray() {
+    NoteOther();
+    return ++depth_ > 0;
+  }
   bool EndArray(rapidjson::SizeType) { return --depth_ >= 0; }
 
   struct Range {
@@ -66,8 +72,11 @@ class CaseScanner : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, CaseS
   std::string name;
   Range forward;
   Range backward;
+  bool forward_is_other = false;  ///< something else than an object stands there
 
  private:
+  void NoteOther() { forward_is_other = forward_is_other || (depth_ == 1 && key_ == "forward"); }
+
   const rapidjson::MemoryStream& stream_;
   int depth_ = 0;
   std::size_t begin_ = 0;
@@ -89,12 +98,16 @@ Result<CaseRequest> ParseCaseRequest(std::string_view message) {
   if (reader.Parse<kFlags>(stream, scanner).IsError()) {
     return Malformed("no JSON at byte " + std::to_string(reader.GetErrorOffset()));
   }
-  if (scanner.index < 0 || scanner.name.empty() || scanner.forward.end == 0) {
+  if (scanner.index < 0 || scanner.name.empty() || (scanner.forward.end == 0 && !scanner.forward_is_other)) {
     return Malformed("a case needs \"index\", \"name\" and \"forward\"");
   }
   CaseRequest request;
   request.index = scanner.index;
   request.name = scanner.name;
+  if (scanner.forward.end == 0) {
+    request.problem = "the record is no JSON object";
+    return request;
+  }
   const auto text = [message](const CaseScanner::Range& range) {
     return message.substr(range.begin, range.end - range.begin);
   };

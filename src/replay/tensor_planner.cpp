@@ -22,6 +22,8 @@ constexpr std::int64_t kMaxStorageFloor = std::int64_t{1} << 20;
 // Only the alignment of a storage offset matters to a kernel.
 constexpr std::int64_t kOffsetPeriod = 4096;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
+// No operator takes more, and the framework's time grows with the square of it.
+constexpr std::size_t kMaxDimensions = 1024;
 
 Error InputError(std::string_view position, std::string_view what) {
   return Error{ErrorCode::kInput, std::string(position) + ": " + std::string(what)};
@@ -129,6 +131,9 @@ Result<TensorSpec> PlanTensor(const TensorElement& tensor, std::string position,
     spec.loaded = std::make_shared<LoadedTensor>(std::move(loaded.value()));
     if (!IsWidenedInFile(spec.dtype, spec.loaded->dtype)) spec.dtype = spec.loaded->dtype;
     spec.shape = spec.loaded->shape;
+  }
+  if (spec.shape.size() > kMaxDimensions) {
+    return InputError(position, "its shape has " + std::to_string(spec.shape.size()) + " dimensions");
   }
   const auto count = CountElements(spec.shape);
   if (!count) return InputError(position, "its shape cannot be made");

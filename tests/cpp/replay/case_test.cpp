@@ -51,6 +51,18 @@ TEST(CaseRequest, ARecordThatCannotBeReadIsSkipped) {
   EXPECT_NE(plan.error().message.find("400"), std::string::npos) << plan.error().message;
 }
 
+TEST(CaseRequest, ARecordThatIsNoObjectIsSkipped) {
+  for (const char* forward : {"\"text\"", "null", "true", "5", "-2.5", "[{}]", "18446744073709551615"}) {
+    const auto request = ParseCaseRequest(R"({"index": 3, "name": "Torch.add.0", "forward": )" + std::string(forward) +
+                                          R"(, "backward": null})");
+    ASSERT_TRUE(request.ok()) << forward;
+    EXPECT_EQ(request.value().index, 3);
+    const auto plan = PlanCase(request.value(), TestSettings());
+    ASSERT_FALSE(plan.ok()) << forward;
+    EXPECT_NE(plan.error().message.find("no JSON object"), std::string::npos) << plan.error().message;
+  }
+}
+
 TEST(Case, RebuildsEveryKindOfValue) {
   const std::string args =
       R"([null, {"type": "bool", "value": true}, {"type": "int", "value": -3}, {"type": "float", "value": NaN},
@@ -94,6 +106,10 @@ TEST(Case, SaysWhatCannotBeRebuilt) {
   EXPECT_NE(message("[" + TensorJson("quint8", "[2]", "0", "1") + "]").find("quint8"), std::string::npos);
   EXPECT_NE(message("[" + TensorJson("float32", "[-2]", "0", "1") + "]").find("shape"), std::string::npos);
   EXPECT_NE(message("[" + TensorJson("float32", "[99999999999, 99999999999]", "0", "1") + "]").find("shape"),
+            std::string::npos);
+  std::string ones = "[1";
+  for (int i = 0; i < 5000; ++i) ones += ", 1";
+  EXPECT_NE(message("[" + TensorJson("float32", ones + "]", "0", "1") + "]").find("5001 dimensions"),
             std::string::npos);
   EXPECT_NE(message(R"([{"type": "slice", "value": [1, 2]}])").find("slice"), std::string::npos);
   const auto nothing = Plan(R"({"index": 0, "name": "Torch.add.0", "forward": {"output": []}})");
