@@ -16,7 +16,7 @@ constexpr std::string_view kSuffix = ".csv";
 constexpr std::string_view kDeviceSuffix = ".device";
 constexpr std::size_t kMostListed = 10;
 
-enum class Role { kUnknown, kDevice, kBenchmark };
+enum class Role { kUnknown, kCpu, kDevice, kBenchmark };
 
 struct Candidate {
   std::string path;
@@ -36,7 +36,22 @@ Role ReadRole(const std::string& csv) {
   if (!text.ok()) return Role::kUnknown;
   const std::string device = ToLowerAscii(Trim(*text));
   if (device == "cuda" || device == "gpu") return Role::kBenchmark;
-  return device.empty() || device == "cpu" ? Role::kUnknown : Role::kDevice;
+  if (device == "cpu") return Role::kCpu;
+  return device.empty() ? Role::kUnknown : Role::kDevice;
+}
+
+const char* RoleText(Role role) {
+  switch (role) {
+    case Role::kDevice:
+      return "device";
+    case Role::kBenchmark:
+      return "GPU";
+    case Role::kCpu:
+      return "CPU";
+    case Role::kUnknown:
+      break;
+  }
+  return "origin not recorded";
 }
 
 std::vector<Candidate> FindCandidates(const std::string& folder) {
@@ -59,10 +74,7 @@ Error Ambiguous(const std::string& missing, const std::string& folder, const std
       names.emplace_back("...");
       break;
     }
-    const char* role = candidate.role == Role::kDevice      ? "device"
-                       : candidate.role == Role::kBenchmark ? "GPU"
-                                                            : "origin not recorded";
-    names.push_back(fmt::format("{} ({})", Printable(BaseName(candidate.path)), role));
+    names.push_back(fmt::format("{} ({})", Printable(BaseName(candidate.path)), RoleText(candidate.role)));
   }
   return {ErrorCode::kUsage,
           fmt::format("{} not given and not clear from the folder {}, which holds {}; give -npu and -gpu", missing,

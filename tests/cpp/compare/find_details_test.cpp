@@ -62,7 +62,7 @@ TEST_F(FindDetailsTest, AnythingElseIsAUsageErrorThatNamesTheFiles) {
   Add("20250101000001", "npu");
   Refused();
   Add("20250101000001", "cpu");
-  Refused();
+  EXPECT_CONTAINS(Refused(), "accuracy_checking_details_20250101000001.csv (CPU)");
   Add("20250101000001", "cuda");
   EXPECT_TRUE(FindDetailsFiles("", "", folder_.path()).ok());
   Add("20250101000002", "");
