@@ -169,6 +169,10 @@ Status CreateDirectories(const std::string& path) {
       return Error{ErrorCode::kOutput, "cannot create the folder " + Printable(path) + ": " + Printable(part) +
                                            " is a file; use another name"};
     }
+    if (::lstat(part.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+      return Error{ErrorCode::kOutput, "cannot create the folder " + Printable(path) + ": " + Printable(part) +
+                                           " is a symbolic link that leads nowhere; use another name"};
+    }
     return SystemError(ErrorCode::kOutput, "create the folder", part, reason);
   }
   return {};

@@ -62,6 +62,9 @@ bool ParseHeader(std::string_view line, JournalHeader& header) {
 /// Opened for reading and writing, locked; never through a link.
 Result<FileHandle> OpenLocked(const std::string& path, int flags) {
   FileHandle file(::open(path.c_str(), flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640));
+  if (!file.is_open() && errno == ELOOP) {
+    return Error{ErrorCode::kOutput, Printable(path) + " is a symbolic link, which is not followed; remove it"};
+  }
   if (!file.is_open()) return SystemError(ErrorCode::kOutput, "open", path, errno);
   struct stat info = {};
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {

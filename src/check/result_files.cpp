@@ -1,12 +1,17 @@
 #include "check/result_files.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
+#include "base/file_handle.h"
 #include "base/files.h"
 
 namespace msprobe {
@@ -15,6 +20,7 @@ namespace {
 constexpr std::string_view kResultPrefix = "accuracy_checking_result_";
 constexpr std::string_view kDetailsPrefix = "accuracy_checking_details_";
 constexpr std::size_t kStampDigits = 14;
+constexpr mode_t kFileMode = 0640;
 
 bool Exists(const std::string& path) {
   struct stat info = {};
@@ -64,15 +70,26 @@ Result<ResultFiles> ExistingResultFiles(const std::string& result_csv) {
   return ResultFilesFor(ParentPath(path), stamp);
 }
 
-ResultFiles FreeResultFiles(const std::string& folder, std::string_view stamp, const std::string& error_folder_prefix) {
+Result<ResultFiles> TakeResultFiles(const std::string& folder, std::string_view stamp,
+                                    const std::string& error_folder_prefix) {
   std::string candidate(stamp);
-  while (true) {
+  for (std::string previous; candidate != previous; previous = std::exchange(candidate, NextStamp(candidate))) {
     ResultFiles files = ResultFilesFor(folder, candidate);
-    const bool taken = Exists(files.result) || Exists(files.details) || Exists(files.journal) || Exists(files.device) ||
+    const bool taken = Exists(files.result) || Exists(files.details) || Exists(files.device) ||
                        (!error_folder_prefix.empty() && Exists(error_folder_prefix + candidate));
-    const std::string next = NextStamp(candidate);
-    if (!taken || next == candidate) return files;
-    candidate = next;
+    if (taken) continue;
+    const FileHandle journal(
+        ::open(files.journal.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, kFileMode));
+    if (journal.is_open()) return files;
+    if (errno != EEXIST) return SystemError(ErrorCode::kOutput, "create a file in", folder, errno);
+  }
+  return Error{ErrorCode::kInternal, "\"" + candidate + "\" is no time"};
+}
+
+void ReleaseResultFiles(const ResultFiles& files) {
+  struct stat info = {};
+  if (::lstat(files.journal.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0) {
+    ::unlink(files.journal.c_str());
   }
 }
 

@@ -23,8 +23,13 @@ ResultFiles ResultFilesFor(const std::string& folder, std::string_view stamp);
 /// accuracy_checking_result_<14 digits>.csv.
 Result<ResultFiles> ExistingResultFiles(const std::string& result_csv);
 
-/// The first stamp from `stamp` on, second by second, under which none of the files exists in `folder`, nor anything
-/// named `error_folder_prefix` + stamp (which may be empty).
-ResultFiles FreeResultFiles(const std::string& folder, std::string_view stamp, const std::string& error_folder_prefix);
+/// The files of the first stamp from `stamp` on, second by second, under which none of them exists in `folder`, nor
+/// anything named `error_folder_prefix` + stamp (which may be empty). The name is taken at once, by an empty journal:
+/// runs that start together get different ones, though the first row comes only when the device is known to work.
+Result<ResultFiles> TakeResultFiles(const std::string& folder, std::string_view stamp,
+                                    const std::string& error_folder_prefix);
+
+/// Gives back what TakeResultFiles took, unless the run has begun its journal.
+void ReleaseResultFiles(const ResultFiles& files);
 
 }  // namespace msprobe

@@ -179,6 +179,21 @@ Status Rewrite(const ResultFiles& files, const std::unordered_set<std::string>& 
   return copy(files.details, DetailsHeader(), true);
 }
 
+/// Without a journal only the names tell whether the file is of this dump.
+Status CheckNames(const ResultFiles& files, const Contents& contents, const CheckPlan& plan) {
+  std::unordered_set<std::string_view> known;
+  for (const CheckCase& item : plan.cases) known.insert(item.full_name);
+  std::size_t foreign = 0;
+  std::string first;
+  for (const std::string& name : contents.names) {
+    if (known.count(name) == 0 && foreign++ == 0) first = Excerpt(name);
+  }
+  if (foreign == 0) return {};
+  return Error{ErrorCode::kInput, "cannot continue " + Printable(files.result) + ": it holds " +
+                                      CountText(foreign, "API") + " that this run does not check (the first: " + first +
+                                      "); use the dump and the --only of that run, or start anew without -csv_path"};
+}
+
 void Keep(ResumedRun& run, const Contents& contents, const std::string& name) {
   const ResultRow& row = contents.rows.at(name);
   run.counts.Add(name, row.forward, row.backward);
@@ -187,7 +202,7 @@ void Keep(ResumedRun& run, const Contents& contents, const std::string& name) {
 
 }  // namespace
 
-Result<ResumedRun> ResumeRun(const ResultFiles& files, const JournalHeader& header) {
+Result<ResumedRun> ResumeRun(const ResultFiles& files, const JournalHeader& header, const CheckPlan& plan) {
   ResumedRun run;
   if (Exists(files.journal)) {
     auto opened = Journal::Open(files.journal);
@@ -211,6 +226,7 @@ Result<ResumedRun> ResumeRun(const ResultFiles& files, const JournalHeader& head
   }
   auto contents = ReadContents(files, UINT64_MAX);
   if (!contents) return contents.error();
+  if (Status status = CheckNames(files, *contents, plan); !status) return status.error();
   for (const std::string& name : contents->names) {
     if (IsComplete(*contents, name)) Keep(run, *contents, name);
   }

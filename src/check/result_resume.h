@@ -25,8 +25,9 @@ struct ResumedRun {
 /// Repairs the two CSVs of an interrupted run so that they can be appended to (decisions 31, fault kinds B83 to B85).
 /// With a journal: the CSVs are cut back to their headers and to the rows that were there before it was begun, because
 /// everything else is in the journal; other settings or another dump are an error that names the difference. Without
-/// one (a CSV of the reference): rows stay, torn and incomplete ones are removed, one warning. A file without any row
-/// gets its header.
-Result<ResumedRun> ResumeRun(const ResultFiles& files, const JournalHeader& header);
+/// one (a CSV of the reference): rows stay, torn and incomplete ones are removed, one warning; rows of APIs that `plan`
+/// does not have are an error, since two dumps in one file cannot be told apart later. A file without any row gets its
+/// header.
+Result<ResumedRun> ResumeRun(const ResultFiles& files, const JournalHeader& header, const CheckPlan& plan);
 
 }  // namespace msprobe

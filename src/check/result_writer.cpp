@@ -66,7 +66,7 @@ Result<ResultWriter> ResultWriter::Resume(const ResultFiles& files, const CheckP
                                           const std::string& device_type) {
   ResultWriter writer(files, plan);
   if (Status status = CheckDevice(files, device_type); !status) return status.error();
-  auto run = ResumeRun(files, header);
+  auto run = ResumeRun(files, header, plan);
   if (!run) return run.error();
   if (Status status = RecordDevice(files, device_type); !status) return status.error();
   writer.warnings_ = std::move(run->warnings);

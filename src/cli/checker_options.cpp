@@ -80,9 +80,17 @@ Status ReadNumbers(const ParsedOptions& parsed, CheckerOptions& options) {
     constexpr double kYear = 365.0 * 24 * 3600;
     const auto seconds = ParseDouble(parsed.Value("--timeout"));
     if (!seconds || !(*seconds > 0.0) || *seconds > kYear) {
-      return Usage("--timeout needs seconds above 0, not " + Quoted(parsed.Value("--timeout")));
+      return Usage("--timeout needs seconds, above 0 and at most a year, not " + Quoted(parsed.Value("--timeout")));
     }
     options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(*seconds * 1000.0)));
+  }
+  if (const char* variable = ::getenv("MSPROBE_START_TIMEOUT"); variable != nullptr && *variable != '\0') {
+    constexpr std::int64_t kDay = 24 * 3600;
+    const auto seconds = ParseInteger(variable);
+    if (!seconds || *seconds < 1 || *seconds > kDay) {
+      return Usage("MSPROBE_START_TIMEOUT needs whole seconds from 1 to 86400, not " + Quoted(variable));
+    }
+    options.start_timeout = std::chrono::seconds(*seconds);
   }
   if (parsed.Has("--memory-limit")) {
     const auto bytes = ParseSize(parsed.Value("--memory-limit"));

@@ -27,7 +27,8 @@ struct CheckerOptions {
   std::vector<std::string> imports;
   std::uint64_t seed = 1234;
   std::chrono::milliseconds timeout{600'000};
-  std::uint64_t memory_limit = 0;  ///< bytes, 0: none
+  std::chrono::seconds start_timeout{300};  ///< for a Python process to be ready
+  std::uint64_t memory_limit = 0;           ///< bytes, 0: none
   std::vector<std::string> only;
   FailOn fail_on = FailOn::kNever;
 };
@@ -35,7 +36,8 @@ struct CheckerOptions {
 /// The option table; `multi` adds -n.
 std::vector<OptionSpec> CheckerOptionTable(bool multi);
 
-/// Reads and validates the values; MSPROBE_IMPORT adds modules to --import. Errors are of kUsage, one line.
+/// Reads and validates the values; MSPROBE_IMPORT adds modules to --import,
+/// MSPROBE_START_TIMEOUT sets start_timeout. Errors are of kUsage, one line.
 Result<CheckerOptions> ReadCheckerOptions(const ParsedOptions& parsed, bool multi);
 
 }  // namespace msprobe

@@ -22,20 +22,24 @@ namespace msprobe {
 namespace {
 
 constexpr std::size_t kWorkersPerDevice = 8;
-constexpr std::chrono::seconds kStartTimeout{300};
 constexpr const char* kErrorFolder = "ut_error_data";
 
 /// One run, its stages in order; each keeps what later ones need.
 class CheckerRun {
  public:
   CheckerRun(const CheckerOptions& options, Console& console) : options_(options), console_(console) {}
+  CheckerRun(const CheckerRun&) = delete;
+  CheckerRun& operator=(const CheckerRun&) = delete;
+  ~CheckerRun() {
+    if (options_.csv_path.empty() && !files_.journal.empty()) ReleaseResultFiles(files_);
+  }
 
   Result<int> Run() {
     if (Status status = ReadDump(); !status) return status.error();
     if (Status status = ReadSettings(); !status) return status.error();
     if (Status status = Plan(); !status) return status.error();
-    if (Status status = ChooseFiles(); !status) return status.error();
     StopSignals signals;
+    if (Status status = ChooseFiles(); !status) return status.error();
     std::optional<SpawnerProcess> spawner;
     if (HasWork()) {
       if (Status status = StartSpawner(signals, spawner); !status) return status.error();
@@ -114,13 +118,15 @@ class CheckerRun {
                        [](const CheckCase& item) { return item.skip_reason.empty(); });
   }
 
-  /// Names all files of the run and makes their folders; no file is made before the device is known to work.
+  /// Names all files of the run and makes their folders; no row is written before the device is known to work.
   Status ChooseFiles() {
     const std::string error_prefix =
         options_.save_error_data ? JoinPath(AbsolutePath(settings_.error_data_path), kErrorFolder) : "";
     if (options_.csv_path.empty()) {
       if (Status status = CreateDirectories(options_.out_path); !status) return status;
-      files_ = FreeResultFiles(AbsolutePath(options_.out_path), TimeStamp(), error_prefix);
+      auto files = TakeResultFiles(AbsolutePath(options_.out_path), TimeStamp(), error_prefix);
+      if (!files) return files.error();
+      files_ = std::move(*files);
     } else {
       auto files = ExistingResultFiles(options_.csv_path);
       if (!files) return files.error();
@@ -153,7 +159,7 @@ class CheckerRun {
     settings.dump_data_dir = index_.header.dump_data_dir;
     settings.error_data_dir = error_dir_;
     settings.support_list = support_list_path_;
-    auto start = GreetSpawner(*spawner, signals, settings, kStartTimeout);
+    auto start = GreetSpawner(*spawner, signals, settings, options_.start_timeout);
     if (!start) return start.error();
     stop_signal_ = start->stop_signal;
     if (stop_signal_ != 0) return {};
@@ -231,6 +237,7 @@ class CheckerRun {
     pool_options.workers = WorkerCount();
     pool_options.device_ids = DeviceIds();
     pool_options.case_timeout = options_.timeout;
+    pool_options.start_timeout = options_.start_timeout;
     pool_options.memory_limit = options_.memory_limit;
     console_.Info("checking " + CountText(to_run.size(), "API") + " on " + hello_.device_type +
                   (hello_.device_name.empty() ? "" : " (" + hello_.device_name + ")") + ", torch " +

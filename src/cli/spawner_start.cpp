@@ -71,8 +71,9 @@ Result<SpawnerStart> GreetSpawner(SpawnerProcess& spawner, StopSignals& signals,
     }
     if (!*open || !sent) return Ended(spawner);
   }
-  return Error{ErrorCode::kDevice, "the Python process was not ready within " + std::to_string(timeout.count()) +
-                                       " s; does `python -c \"import torch\"` work there?"};
+  return Error{ErrorCode::kDevice,
+               "the Python process was not ready within " + std::to_string(timeout.count()) +
+                   " s; does `python -c \"import torch\"` work there? MSPROBE_START_TIMEOUT sets another limit"};
 }
 
 }  // namespace msprobe

@@ -237,6 +237,11 @@ Status WorkerPool::CheckLimits() {
     if (worker.closed_at && now - *worker.closed_at >= kExitNotice && stop_signal_ == 0) {
       ended.emplace_back(worker.id,
                          worker.end_reason.empty() ? "the worker process closed its connection" : worker.end_reason);
+    } else if (!worker.ready && !worker.closed_at && options_.start_timeout.count() > 0 &&
+               now - worker.spawned_at >= options_.start_timeout && stop_signal_ == 0) {
+      // Not worth another try: the device driver hangs, or the spawner does.
+      return Error{ErrorCode::kDevice, "a worker process was not ready within " + Seconds(options_.start_timeout) +
+                                           "; does the device answer? MSPROBE_START_TIMEOUT sets another limit"};
     } else if (worker.running && !worker.closed_at && options_.case_timeout.count() > 0 && now >= worker.deadline) {
       ended.emplace_back(worker.id, "no result within " + Seconds(options_.case_timeout) + " (--timeout)");
     } else if (worker.running && options_.memory_limit > 0 && worker.pid > 1) {
@@ -297,6 +302,7 @@ Status WorkerPool::SpawnWorker(std::int64_t device_id) {
   Worker worker;
   worker.id = next_id_++;
   worker.device_id = device_id;
+  worker.spawned_at = Clock::now();
   worker.channel = FrameChannel(FileHandle(sockets[0]));
   spawner_.control().Queue(SpawnMessage(worker.id, device_id), FileHandle(sockets[1]));
   // A failed send shows as the spawner's end at the next poll.

@@ -34,7 +34,8 @@ struct PoolOptions {
   std::size_t workers = 1;
   std::vector<std::int64_t> device_ids;  ///< workers are spread over them in turn
   std::chrono::milliseconds case_timeout{0};
-  std::uint64_t memory_limit = 0;  ///< bytes of resident memory of a worker; 0: none
+  std::chrono::seconds start_timeout{0};  ///< until a new worker must have said that it is ready; 0: none
+  std::uint64_t memory_limit = 0;         ///< bytes of resident memory of a worker; 0: none
 };
 
 /// How the pool reaches its surroundings.
@@ -62,6 +63,7 @@ class WorkerPool {
     std::uint64_t id = 0;
     std::int64_t device_id = 0;
     FrameChannel channel;
+    Clock::time_point spawned_at;
     std::int64_t pid = -1;
     FileHandle pid_file;  ///< pidfd: kills this process and no other that got its number later
     bool ready = false;

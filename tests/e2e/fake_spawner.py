@@ -6,7 +6,7 @@ API or the environment says so.
 API names: crash (SIGSEGV), killed (SIGKILL), leaves (exit code 7), device_lost (answers, then exit code 3), hang, slow, hungry (memory), garbage (no JSON),
 foreign (answers for another API), short (a row with too few cells), error, warning, skip, fail_backward; everything
 else passes.
-FAKE_SPAWNER: dies, failed, silent, dies_later, no_workers, warns, mute.
+FAKE_SPAWNER: dies, failed, silent, dies_later, no_workers, never_ready, warns, mute.
 FAKE_DEVICE, FAKE_DEVICES: type and number of devices. FAKE_LOG: a file that takes a line for each case that a worker
 begins, FAKE_SETTINGS: a file that takes the settings.
 """
@@ -131,6 +131,8 @@ def work(connection):
     if os.environ.get("FAKE_SPAWNER") == "no_workers":
         print("no worker can live here", file=sys.stderr, flush=True)
         os._exit(9)
+    if os.environ.get("FAKE_SPAWNER") == "never_ready":
+        time.sleep(600)
     send(connection, {"type": "ready"})
     while True:
         case = receive(connection)

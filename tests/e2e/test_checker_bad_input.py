@@ -146,6 +146,30 @@ def test_workers_that_never_become_ready(check):
     assert len(run.error_lines()) == 1 and "no worker can live here" in run.error_lines()[0]
 
 
+def test_a_worker_that_hangs_while_it_starts(check):
+    run = check(make_dump(["Torch.add.0"]), env={"FAKE_SPAWNER": "never_ready", "MSPROBE_START_TIMEOUT": "1"})
+    assert run.code == 1
+    assert len(run.error_lines()) == 1 and "not ready within 1 s" in run.error_lines()[0]
+
+
+def test_a_python_side_that_never_answers(check):
+    run = check(make_dump(["Torch.add.0"]), env={"FAKE_SPAWNER": "mute", "MSPROBE_START_TIMEOUT": "1"})
+    assert run.code == 1
+    assert len(run.error_lines()) == 1 and "not ready within 1 s" in run.error_lines()[0]
+    assert run.files() == []  # the name that was taken is given back
+
+
+def test_a_start_timeout_that_is_none(check):
+    run = check(make_dump(["Torch.add.0"]), env={"MSPROBE_START_TIMEOUT": "soon"})
+    assert run.code == 2 and "MSPROBE_START_TIMEOUT" in run.error_lines()[0]
+
+
+def test_output_folder_that_is_a_dangling_link(check, tmp_path):
+    (tmp_path / "out").symlink_to(tmp_path / "absent")
+    run = check(make_dump(["Torch.add.0"]), check_code=1)
+    assert len(run.error_lines()) == 1 and "leads nowhere" in run.error_lines()[0]
+
+
 def test_python_that_does_not_exist(msprobe, tmp_path):
     path = write_dump(tmp_path, make_dump(["Torch.add.0"]))
     run = msprobe("-f", "pytorch", "run_ut", "-api_info", path, "-o", tmp_path / "out", "--python", "/no/such/python",
@@ -197,8 +221,8 @@ def test_a_link_as_the_output_file_is_not_followed(check, tmp_path):
 
 
 def test_formulas_in_names_stay_text(check):
-    run = check(make_dump(["=cmd|' /C calc'!A0.add.0", "Torch.add.0"]), check_code=0)
-    assert len(run.rows()) == 3
+    run = check(make_dump(["=cmd|' /C calc'!A0.add.0", "@SUM.add.0", "Torch.add.0"]), check_code=0)
+    assert [row[0] for row in run.rows()[1:]] == ["_cmd|' /C calc'!A0.add.0", "_SUM.add.0", "Torch.add.0"]
 
 
 def test_hostile_names_stay_on_one_line(check):

@@ -219,6 +219,24 @@ def test_a_finished_run_is_left_as_it_is(check, dump, tmp_path):
     assert run.stdout.count("[WARNING]") == 1 and "no journal" in run.stdout
 
 
+def test_rows_of_another_dump_are_not_mixed_in(check, dump, tmp_path):
+    run = check(dump, check_code=0)
+    before = {path: path.read_bytes() for path in run.out.iterdir()}
+    run = check(make_dump(["Torch.other.0"]), "-csv_path", run.path("result"), check_code=1)
+    assert len(run.error_lines()) == 1 and "this run does not check" in run.error_lines()[0]
+    assert {path: path.read_bytes() for path in run.out.iterdir()} == before
+
+
+def test_a_journal_that_is_a_link_is_not_followed(check, dump, tmp_path):
+    run = check(dump, check_code=0)
+    csv = run.path("result")
+    precious = tmp_path / "precious"
+    precious.write_text("keep me")
+    (tmp_path / "out" / (csv.name + ".journal")).symlink_to(precious)
+    run = check(dump, "-csv_path", csv, check_code=1)
+    assert "symbolic link" in run.error_lines()[0] and precious.read_text() == "keep me"
+
+
 def test_folders_may_be_called_anything(check, start, dump, whole, tmp_path):
     process = start("-o", str(tmp_path / "out" / "out.v1" / "result_dir"))
     wait_for_slow(process)

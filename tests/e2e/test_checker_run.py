@@ -257,6 +257,15 @@ def test_nothing_is_overwritten_when_runs_follow_at_once(check, tmp_path):
     assert len(list((tmp_path / "out").glob("accuracy_checking_result_*.csv"))) == 3
 
 
+def test_runs_that_start_together_take_different_names(msprobe, tmp_path):
+    path = write_dump(tmp_path, make_dump(["Torch.add.0"]))
+    command = [msprobe.executable, "run_ut", "-api_info", path, "-o", tmp_path / "out", "--python", msprobe.fake_python]
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(4)]
+    assert [process.wait(timeout=60) for process in running] == [0] * 4
+    assert len(list((tmp_path / "out").glob("accuracy_checking_result_*.csv"))) == 4
+    assert not list((tmp_path / "out").glob("*.journal"))
+
+
 def test_more_than_eight_workers_for_a_device(check):
     apis = [f"Torch.add.{i}" for i in range(30)]
     run = check(make_dump(apis), "-n", "20", command="multi_run_ut", check_code=0)

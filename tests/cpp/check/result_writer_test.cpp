@@ -26,8 +26,23 @@ TEST(ResultFiles, StepOverTakenStamps) {
   WriteText(folder.path() + "/accuracy_checking_result_20241231235959.csv", "");
   WriteText(folder.path() + "/accuracy_checking_details_20250101000000.csv", "");
   WriteText(folder.path() + "/ut_error_data20250101000001", "");
-  EXPECT_EQ(FreeResultFiles(folder.path(), "20241231235959", folder.path() + "/ut_error_data").stamp, "20250101000002");
-  EXPECT_EQ(FreeResultFiles(folder.path(), "20241231235959", "").stamp, "20250101000001");
+  const auto take = [&](const std::string& error_prefix) {
+    auto files = TakeResultFiles(folder.path(), "20241231235959", error_prefix);
+    EXPECT_TRUE(files.ok()) << files.error().message;
+    return *files;
+  };
+  const ResultFiles first = take(folder.path() + "/ut_error_data");
+  EXPECT_EQ(first.stamp, "20250101000002");
+  EXPECT_EQ(take("").stamp, "20250101000001");
+  // Taken before there is any row.
+  EXPECT_EQ(take("").stamp, "20250101000003");
+  ReleaseResultFiles(first);
+  EXPECT_EQ(take("").stamp, "20250101000002");
+  // A journal that has been begun is not given back.
+  WriteText(first.journal, "{}\n");
+  ReleaseResultFiles(first);
+  EXPECT_EQ(ReadText(first.journal), "{}\n");
+  EXPECT_FALSE(TakeResultFiles(folder.path() + "/absent", "20250101000000", "").ok());
 }
 
 TEST(ResultFiles, OnlyTheFileNameIsLookedAt) {
