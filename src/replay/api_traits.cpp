@@ -53,9 +53,9 @@ constexpr std::array<std::string_view, 28> kRandom = {"bernoulli",
                                                       "rrelu_with_noise",
                                                       "uniform_"};
 
-constexpr std::array<std::string_view, 8> kUninitialised = {
+constexpr std::array<std::string_view, 9> kUninitialised = {
     "empty",     "empty_like",        "empty_strided", "empty_with_format", "empty_with_swapped_memory",
-    "new_empty", "new_empty_strided", "resize_"};
+    "new_empty", "new_empty_strided", "resize_",       "resize_as_"};
 
 // Operators that PyTorch's autocast runs in the lower precision on every back end.
 constexpr std::array<std::string_view, 26> kLowerPrecision = {"__matmul__",

@@ -340,6 +340,7 @@ TEST(Case, TreatmentsGoByExactName) {
   EXPECT_EQ(Plan(CaseMessage("Functional.dropout.0", args)).value().treatment, Treatment::kDropout);
   EXPECT_EQ(Plan(CaseMessage("Torch.bernoulli.0", args)).value().treatment, Treatment::kRandom);
   EXPECT_EQ(Plan(CaseMessage("Torch.add.0", args)).value().treatment, Treatment::kValues);
+  EXPECT_EQ(Plan(CaseMessage("Tensor.resize_as_.0", args)).value().treatment, Treatment::kUninitialised);
   EXPECT_EQ(Plan(CaseMessage("Functional.rrelu.0", args, R"({"training": {"type": "bool", "value": true}})"))
                 .value()
                 .treatment,

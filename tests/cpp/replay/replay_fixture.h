@@ -17,7 +17,8 @@ inline ReplaySettings TestSettings() {
   settings.dump_directory = "/nonexistent";
   settings.names.categories["functional"] = {
       "linear", "conv2d", "cross_entropy", "dropout", "rrelu", "softmax", "scaled_dot_product_attention"};
-  settings.names.categories["tensor"] = {"__getitem__", "__setitem__", "add_", "type_as", "repeat_interleave"};
+  settings.names.categories["tensor"] = {"__getitem__", "__setitem__",       "add_",
+                                         "type_as",     "repeat_interleave", "resize_as_"};
   settings.names.categories["torch"] = {"add",    "matmul",      "mul",        "cat", "histc",    "topk",
                                         "arange", "linalg.norm", "linalg.inv", "mm",  "bernoulli"};
   return settings;
