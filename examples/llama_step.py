@@ -15,6 +15,8 @@ from msprobe.pytorch import PrecisionDebugger
 
 
 def main():
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["statistics"], ["tensor"]):
+        sys.exit(__doc__)
     folder, task = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "statistics"
     torch.manual_seed(1234)
     model = LlamaForCausalLM(

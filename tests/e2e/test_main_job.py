@@ -110,3 +110,11 @@ def test_dumps_of_the_reference_are_checked(executable, tmp_path, version):
     rows = call(executable, tmp_path / "out", "run_ut", "-api_info", dump).rows()[1:]
     assert len(rows) > 80
     assert [row for row in rows if "error" in row[1:3] or row[1] == "SKIP"] == []
+
+
+@pytest.mark.parametrize("arguments", [[], ["dump", "everything"], ["dump", "tensor", "more"]])
+def test_the_example_explains_itself(arguments, tmp_path):
+    example = subprocess.run([sys.executable, ROOT / "examples" / "llama_step.py", *arguments], cwd=tmp_path, capture_output=True,
+                             text=True, timeout=120)
+    assert example.returncode == 1 and "usage: llama_step.py" in example.stderr and "Traceback" not in example.stderr
+    assert not list(tmp_path.iterdir())
