@@ -234,7 +234,7 @@ def test_a_journal_that_is_a_link_is_not_followed(check, dump, tmp_path):
     precious.write_text("keep me")
     (tmp_path / "out" / (csv.name + ".journal")).symlink_to(precious)
     run = check(dump, "-csv_path", csv, check_code=1)
-    assert "symbolic link" in run.error_lines()[0] and precious.read_text() == "keep me"
+    assert "is a symbolic link" in run.error_lines()[0] and precious.read_text() == "keep me"
 
 
 def test_folders_may_be_called_anything(check, start, dump, whole, tmp_path):
