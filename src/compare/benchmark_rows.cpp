@@ -5,7 +5,7 @@
 
 namespace msprobe {
 
-bool BenchmarkRows::Insert(const DetailsRow& row) {
+bool BenchmarkRows::Insert(const MeasuredRow& row) {
   if (rows_.contains(row.name)) return false;
   char* copy = static_cast<char*>(names_.allocate(row.name.size(), 1));
   std::memcpy(copy, row.name.data(), row.name.size());

@@ -20,7 +20,7 @@ class BenchmarkRows {
   BenchmarkRows& operator=(const BenchmarkRows&) = delete;
 
   /// False if the name is there already; the first row stays.
-  bool Insert(const DetailsRow& row);
+  bool Insert(const MeasuredRow& row);
 
   enum class Lookup { kFound, kAbsent, kTakenBefore };
   /// Finds a row and marks it as taken.

@@ -51,12 +51,12 @@ class Comparison {
       : options_(options), settings_{options.precision, options.documented_only}, output_(output) {}
 
   Status Run(std::vector<std::string>& warnings) {
-    const auto insert = [&](DetailsRow&& row) {
+    const auto insert = [&](MeasuredRow&& row) {
       if (!benchmark_.Insert(row)) benchmark_duplicates_.Add(row.name);
     };
     if (Status read = ReadDetailsFile(options_.gpu_csv, insert, warnings); !read.ok()) return read;
     if (Status heading = WriteHeadings(); !heading.ok()) return heading;
-    const auto judge = [&](DetailsRow&& row) {
+    const auto judge = [&](MeasuredRow&& row) {
       if (written_.ok()) JudgeOne(row);
     };
     if (Status read = ReadDetailsFile(options_.npu_csv, judge, warnings); !read.ok()) return read;
@@ -78,7 +78,7 @@ class Comparison {
     return output_.AppendResult(result);
   }
 
-  void JudgeOne(const DetailsRow& row) {
+  void JudgeOne(const MeasuredRow& row) {
     Measurements benchmark;
     switch (benchmark_.Take(row.name, benchmark)) {
       case BenchmarkRows::Lookup::kTakenBefore:

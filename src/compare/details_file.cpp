@@ -57,8 +57,8 @@ Result<Layout> ReadLayout(const std::vector<std::string>& headings, const std::s
   return layout;
 }
 
-DetailsRow TakeRow(const Layout& layout, std::size_t number, std::vector<std::string>&& cells) {
-  DetailsRow row;
+MeasuredRow TakeRow(const Layout& layout, std::size_t number, std::vector<std::string>&& cells) {
+  MeasuredRow row;
   const std::size_t count = cells.size();
   cells.resize(std::max(count, layout.column_count));
   if (count < layout.column_count) {
@@ -89,7 +89,7 @@ Status CheckDetailsFile(const std::string& path, std::vector<std::string>& warni
   return read.ok() ? layout_status : read;
 }
 
-Status ReadDetailsFile(const std::string& path, const std::function<void(DetailsRow&&)>& visit,
+Status ReadDetailsFile(const std::string& path, const std::function<void(MeasuredRow&&)>& visit,
                        std::vector<std::string>& warnings) {
   std::optional<Layout> layout;
   Status layout_status;
@@ -107,7 +107,7 @@ Status ReadDetailsFile(const std::string& path, const std::function<void(Details
       layout = *read;
       return true;
     }
-    DetailsRow row = TakeRow(*layout, number, std::move(cells));
+    MeasuredRow row = TakeRow(*layout, number, std::move(cells));
     if (row.name.empty()) {
       ++nameless;
     } else {

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "compare/cell.h"
 #include "compare/columns.h"
-#include "compare/verdict.h"
+#include "standard/verdict.h"
 
 namespace msprobe {
 
@@ -22,7 +22,7 @@ struct Measurements {
 };
 
 /// One row of an accuracy_checking_details file.
-struct DetailsRow {
+struct MeasuredRow {
   std::string name;
   std::string dtype;  ///< device dtype as it stands in the file; "" where it is blank
   std::string message;
@@ -39,7 +39,7 @@ Status CheckDetailsFile(const std::string& path, std::vector<std::string>& warni
 
 /// Streams the rows in file order; rows without a name are left out. A cut-off last row is left out too. One warning
 /// each.
-Status ReadDetailsFile(const std::string& path, const std::function<void(DetailsRow&&)>& visit,
+Status ReadDetailsFile(const std::string& path, const std::function<void(MeasuredRow&&)>& visit,
                        std::vector<std::string>& warnings);
 
 }  // namespace msprobe

@@ -44,7 +44,7 @@ void Skip(Judgement& judgement, const std::string& message) {
 
 // The checker failed before it had metrics: its error holds here too (precision_standards.md (ii) 6), softened where
 // the benchmark's row failed in the same way (decisions 39).
-void CarryErrorOver(const DetailsRow& device, const Measurements& benchmark, bool benchmark_has_none,
+void CarryErrorOver(const MeasuredRow& device, const Measurements& benchmark, bool benchmark_has_none,
                     const JudgeSettings& settings, Judgement& judgement) {
   judgement.algorithm.reset();
   const bool softened = !settings.documented_only && benchmark.status == Verdict::kError && benchmark_has_none;
@@ -56,8 +56,8 @@ void CarryErrorOver(const DetailsRow& device, const Measurements& benchmark, boo
   AddReason(judgement, judgement.verdict, text);
 }
 
-void Judge(std::string_view api, const DetailsRow& device, const Measurements& benchmark, const JudgeSettings& settings,
-           Judgement& judgement) {
+void Judge(std::string_view api, const MeasuredRow& device, const Measurements& benchmark,
+           const JudgeSettings& settings, Judgement& judgement) {
   if (!device.damage.empty()) return Skip(judgement, device.damage);
   const bool failed = device.measurements.status == Verdict::kError;
   if (device.dtype.empty()) {
@@ -107,7 +107,7 @@ void FinishCells(std::string_view name, Judgement& judgement) {
 
 }  // namespace
 
-Judgement JudgeRow(std::string_view api, const DetailsRow& device, const Measurements& benchmark,
+Judgement JudgeRow(std::string_view api, const MeasuredRow& device, const Measurements& benchmark,
                    const JudgeSettings& settings) {
   Judgement judgement;
   judgement.cells.fill(std::string(kBlankCell));

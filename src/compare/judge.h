@@ -7,8 +7,8 @@
 
 #include "compare/columns.h"
 #include "compare/details_file.h"
-#include "compare/verdict.h"
 #include "standard/standard.h"
+#include "standard/verdict.h"
 
 namespace msprobe {
 
@@ -31,7 +31,7 @@ struct Judgement {
 
 /// Judges a device row against the benchmark's row of the same name (precision_standards.md 4 and 5, decisions 35 to
 /// 39).
-Judgement JudgeRow(std::string_view api, const DetailsRow& device, const Measurements& benchmark,
+Judgement JudgeRow(std::string_view api, const MeasuredRow& device, const Measurements& benchmark,
                    const JudgeSettings& settings);
 
 /// A row that is not compared at all: SKIP with this message.

@@ -12,7 +12,7 @@ namespace msprobe {
 /// in `benchmark`; other cells may be anything.
 struct RuleInput {
   std::string_view api;
-  const DetailsRow& device;
+  const MeasuredRow& device;
   const Measurements& benchmark;
   bool is_float32;
   const JudgeSettings& settings;

@@ -61,9 +61,9 @@ CaseRows CaseReport::Finish() {
   }
   CaseRows rows;
   rows.name = plan_.name;
-  rows.forward = VerdictText(forward_);
+  rows.forward = VerdictWord(forward_);
   const bool has_backward = compared_backward_ || !backward_skip_.empty();
-  rows.backward = has_backward ? std::string(VerdictText(backward_)) : std::string(kBlankCell);
+  rows.backward = has_backward ? std::string(VerdictWord(backward_)) : std::string(kBlankCell);
   if (forward_ == Verdict::kSkip) {
     rows.message = forward_skip_;
   } else if (has_backward && backward_ == Verdict::kSkip) {

@@ -40,20 +40,6 @@ static_assert(kMessage + 1 == kDetailsColumns);
 
 }  // namespace
 
-std::string_view VerdictText(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kSkip:
-      return "SKIP";
-    case Verdict::kPass:
-      return "pass";
-    case Verdict::kWarning:
-      return "warning";
-    case Verdict::kError:
-      return "error";
-  }
-  return "error";
-}
-
 std::string FixedText(double value, int precision) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -116,7 +102,7 @@ std::vector<std::string> DetailsCells(const std::string& name, const DetailsRow&
     put_number(kMeanUlpError, metrics.mean_ulp_error);
     put_number(kUlpOverThreshold, metrics.ulp_over_threshold_share);
   }
-  cells[kStatus] = VerdictText(row.verdict);
+  cells[kStatus] = VerdictWord(row.verdict);
   cells[kMessage] = row.message;  // an empty message is an empty cell, as in the files of the reference
   return cells;
 }

@@ -9,13 +9,9 @@
 
 #include "numerics/error_metrics.h"
 #include "replay/output_value.h"
+#include "standard/verdict.h"
 
 namespace msprobe {
-
-/// Status of an output. Of a direction: the worst of its outputs, SKIP only if all are (precision_metrics.md 6, fault
-/// kind B104).
-enum class Verdict : std::uint8_t { kSkip, kPass, kWarning, kError };
-std::string_view VerdictText(Verdict verdict);  ///< "SKIP", "pass", "warning", "error"
 
 /// One row of the details CSV while it is being judged (accuracy_checker.md 11.2).
 struct DetailsRow {

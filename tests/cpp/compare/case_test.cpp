@@ -69,8 +69,8 @@ std::vector<Case> ReadCases() {
 }
 
 // "small=0 message="a b"" into a row.
-DetailsRow MakeRow(const Case& test, const std::string& side) {
-  DetailsRow row;
+MeasuredRow MakeRow(const Case& test, const std::string& side) {
+  MeasuredRow row;
   row.name = "Torch." + test.Get("api") + ".0.forward.output.0";
   const std::string dtype = Unquote(test.Get("dtype", "torch.float32"));
   if (!IsBlankText(dtype)) row.dtype = dtype;
@@ -169,8 +169,8 @@ TEST(CompareCases, AllOfThem) {
   ASSERT_GT(cases.size(), 60U);
   for (const Case& test : cases) {
     SCOPED_TRACE(test.place + " " + test.Get("case"));
-    const DetailsRow device = MakeRow(test, "npu");
-    const DetailsRow benchmark = MakeRow(test, "gpu");
+    const MeasuredRow device = MakeRow(test, "npu");
+    const MeasuredRow benchmark = MakeRow(test, "gpu");
     Judgement judgement = JudgeRow(test.Get("api"), device, benchmark.measurements, {});
     EXPECT_EQ(VerdictWord(judgement.verdict), test.Get("expect")) << judgement.message;
     EXPECT_EQ(judgement[DetailsColumn::kVerdict], test.Get("expect"));
@@ -196,7 +196,7 @@ TEST(CompareCases, AllOfThem) {
 TEST(CompareCases, ARowComparedWithItselfIsNeverAnError) {
   for (const Case& test : ReadCases()) {
     SCOPED_TRACE(test.place + " " + test.Get("case"));
-    const DetailsRow device = MakeRow(test, "npu");
+    const MeasuredRow device = MakeRow(test, "npu");
     EXPECT_NE(JudgeRow(test.Get("api"), device, device.measurements, {}).verdict, Verdict::kError);
   }
 }

@@ -5,7 +5,8 @@
 
 namespace msprobe {
 
-/// Judgement of a metric, a row or a direction of an API. kBlank: nothing to judge (an API without backward rows).
+/// Judgement of a metric, an output, a row or a direction of an API. kBlank: nothing to judge (an API without backward
+/// rows). Of a direction: the worst of its outputs, SKIP only if all are (precision_metrics.md 6, fault kind B104).
 enum class Verdict : std::uint8_t { kBlank, kSkip, kPass, kWarning, kError };
 
 /// The word in the CSV files: `pass`, `warning`, `error`, `SKIP`, one space for kBlank.

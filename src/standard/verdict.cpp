@@ -1,4 +1,4 @@
-#include "compare/verdict.h"
+#include "standard/verdict.h"
 
 #include "base/csv.h"
 #include "base/text.h"
