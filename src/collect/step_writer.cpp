@@ -149,6 +149,12 @@ void StepWriter::DropNamesOf(const std::vector<TensorFilePool::Failure>& failure
   }
 }
 
+void StepWriter::LeaveToParent() {
+  // The pool's threads are the parent's: it cannot be torn down here, so it stays, reachable, for good.
+  static auto& left = *new std::vector<std::unique_ptr<TensorFilePool>>();
+  left.push_back(std::move(pool_));
+}
+
 Status StepWriter::Flush() {
   last_flush_ = std::chrono::steady_clock::now();
   // A record that names a tensor file is written only when that file is in place.

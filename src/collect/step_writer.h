@@ -33,7 +33,7 @@ class StepWriter {
   /// Takes back files that SaveTensor queued: the call they belong to raised, and its number will be used again.
   void RemoveTensors(const std::vector<std::string>& names);
   /// In a forked child, before destruction: the threads that write tensor files exist in the parent only.
-  void LeaveToParent() { pool_.release(); }  // NOLINT: not freed on purpose
+  void LeaveToParent();
   /// Writes everything that is buffered. Errors name the file; what could not be written stays buffered.
   Status Flush();
 
