@@ -24,10 +24,11 @@ class TemporaryFolder {
   }
 
   const std::string& path() const { return path_; }
+  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   /// Writes a file and returns its path.
   std::string Write(std::string_view name, std::string_view content) const {
-    std::string path = path_ + "/" + std::string(name);
+    std::string path = *this / name;
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }
