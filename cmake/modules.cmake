@@ -1,6 +1,6 @@
 # A folder under src/ is a module: one static library msprobe_<name> of all its sources.
 #   msprobe_module(<name> [DEPENDS <module>...] [LIBRARIES <library>...] [GENERATED_DEFAULTS])
-# LIBRARIES: hwy, isal (shared, bundled into the wheel's extension only), yaml-cpp.
+# LIBRARIES: hwy, isal, re2 (shared, bundled into the wheel's extension only), yaml-cpp.
 
 # -Wrestrict: gcc 12 sees overlapping copies in std::string + std::string (gcc bug 105329).
 set(MSPROBE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wno-restrict -Werror)
@@ -36,6 +36,11 @@ function(msprobe_module name)
     find_package(PkgConfig REQUIRED)
     pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
     target_link_libraries(msprobe_${name} PUBLIC PkgConfig::ISAL)
+  endif()
+  if(re2 IN_LIST ARG_LIBRARIES)
+    find_package(PkgConfig REQUIRED)
+    pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
+    target_link_libraries(msprobe_${name} PUBLIC PkgConfig::RE2)
   endif()
   if(yaml-cpp IN_LIST ARG_LIBRARIES)
     # Debian's static library is not position independent: executables take it, the extension the shared one.

@@ -8,34 +8,15 @@
 #include "base/format.h"
 #include "base/text.h"
 #include "config/json_document.h"
+#include "config/record_name.h"
 
 namespace msprobe {
 namespace {
-
-enum class NameKind { kApi, kModule, kNeither };
 
 constexpr std::array<std::string_view, 10> kPyTorchPrefixes = {
     "Functional", "Tensor", "Torch", "NPU", "VF", "Aten", "Distributed", "MindSpeed", "Triton", "Jit"};
 constexpr std::array<std::string_view, 8> kMindSporePrefixes = {
     "Tensor", "Functional", "Mint", "MintFunctional", "Primitive", "Jit", "Distributed", "MintDistributed"};
-
-bool IsNumber(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-bool IsDirection(std::string_view text) { return text == "forward" || text == "backward"; }
-bool IsModulePrefix(std::string_view text) { return text == "Module" || text == "Cell"; }
-
-// `<Prefix>.<anything>.<n>.<direction>` is an API call, `<Module|Cell>.<anything>.<direction>.<n>` a module.
-NameKind KindOf(std::string_view name) {
-  const std::vector<std::string_view> parts = Split(name, '.');
-  if (parts.size() < 4 || parts.front().empty()) return NameKind::kNeither;
-  const std::string_view last = parts.back();
-  const std::string_view before_last = parts[parts.size() - 2];
-  if (IsModulePrefix(parts.front())) {
-    return IsDirection(before_last) && IsNumber(last) ? NameKind::kModule : NameKind::kNeither;
-  }
-  return IsNumber(before_last) && IsDirection(last) ? NameKind::kApi : NameKind::kNeither;
-}
 
 bool IsKnownPrefix(std::string_view name, Framework framework) {
   const std::string_view prefix = name.substr(0, name.find('.'));
@@ -57,12 +38,10 @@ Result<std::vector<std::string>> CheckScope(std::vector<std::string> names, Leve
     return bad(fmt::format("has {} names; it must be empty or name the first and last record", names.size()));
   // The kernels of MindSpore's level L2 are chosen by `list` alone.
   const bool kernels = level == Level::kL2 && framework == Framework::kMindSpore;
-  std::vector<NameKind> kinds;
   for (const std::string& name : names) {
-    const NameKind kind = KindOf(name);
-    kinds.push_back(kind);
+    const NameKind kind = ParseNameParts(name).kind;
     if (kernels) continue;
-    const bool fits = level == Level::kMix  ? kind != NameKind::kNeither
+    const bool fits = level == Level::kMix  ? kind == NameKind::kApi || kind == NameKind::kModule
                       : level == Level::kL0 ? kind == NameKind::kModule
                                             : kind == NameKind::kApi;
     if (!fits) {
