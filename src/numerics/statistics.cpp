@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "numerics/extremes.h"
 #include "numerics/statistics_kernel.h"
 #include "tensor/element_conversion.h"
 #include "tensor/float_formats.h"
@@ -216,18 +217,9 @@ Statistics FloatingStatistics(const TensorView& view, Statistics statistics) {
     finite_max = RoundAbsoluteValue(view.dtype, finite_max);
     finite_min = RoundAbsoluteValue(view.dtype, finite_min);
   }
-  // The largest of +0 and -0 depends on the instruction set; adding +0 makes it +0.
-  finite_max += 0.0;
-  finite_min += 0.0;
-  if (!has_finite) {
-    const bool all_nan = sums.positive_infinity_count == 0 && sums.negative_infinity_count == 0;
-    finite_max = all_nan ? kNan : (sums.positive_infinity_count > 0 ? kInfinity : -kInfinity);
-    finite_min = all_nan ? kNan : (sums.negative_infinity_count > 0 ? -kInfinity : kInfinity);
-  }
-  statistics.finite_max = finite_max;
-  statistics.finite_min = finite_min;
-  statistics.max = sums.nan_count > 0 ? kNan : (sums.positive_infinity_count > 0 ? kInfinity : finite_max);
-  statistics.min = sums.nan_count > 0 ? kNan : (sums.negative_infinity_count > 0 ? -kInfinity : finite_min);
+  SetExtremes(
+      {finite_max, finite_min, sums.nan_count > 0, sums.positive_infinity_count > 0, sums.negative_infinity_count > 0},
+      statistics);
   const MeanAndNorm mean_and_norm = ComputeMeanAndNorm(view, sums, static_cast<std::int64_t>(statistics.element_count));
   statistics.mean = mean_and_norm.mean;
   statistics.norm = mean_and_norm.norm;

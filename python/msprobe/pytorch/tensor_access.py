@@ -6,6 +6,8 @@ import torch
 from torch import Size, Tensor, device, dtype  # noqa: F401  (read by the extension)
 from torch.nn import Parameter  # noqa: F401
 
+from msprobe.pytorch.device_stats import DeviceStatistics, Unsupported, is_captured  # noqa: F401
+
 # Disables subclasses and modes alike; torch 2.x calls a subclass-only variant DisableTorchFunctionSubclass.
 DisableTorchFunction = torch._C.DisableTorchFunction
 next_sequence_number = getattr(torch.autograd, "_get_sequence_nr", None)
@@ -30,11 +32,13 @@ def add_gradients(a, b):
         return a + b
 
 
-def describe(tensor):
-    """(type text, dtype text, shape, requires_grad, plain host tensor or None, further keys or None).
+def describe(tensor, statistics=None):
+    """(type text, dtype text, shape, requires_grad, value, further keys or None, layout or None, failure text or None).
 
     Called for everything but plain strided host tensors: devices, subclasses, sparse, quantised, fake, meta, conjugate and
     functorch-wrapped tensors. Never touches memory that is not there. A size that is no number (nested tensors) is -1.
+    The value is a plain host tensor, or None; with `statistics`, a DeviceStatistics, it is True for a tensor on a device,
+    which was added there. The layout, (strides, storage offset), is that of a device tensor that is not simply contiguous.
     """
     kind = "torch.Tensor"
     extra = None
@@ -42,7 +46,9 @@ def describe(tensor):
     if cls is not Tensor and cls is not Parameter:
         if cls.__module__.startswith("torch."):
             kind = cls.__module__ + "." + cls.__qualname__
-    return kind, str(tensor.dtype), _sizes(tensor), bool(_requires_grad(tensor)), _host_copy(tensor), extra
+    value, failure = _value(tensor, statistics)
+    return (kind, str(tensor.dtype), _sizes(tensor), bool(_requires_grad(tensor)), value, extra,
+            None if value is None else _layout(tensor), failure)
 
 
 def _sizes(tensor):
@@ -59,35 +65,57 @@ def _size(tensor, i):
         return -1
 
 
-def _host_copy(tensor):
-    """A plain tensor in host memory with the same values, or None where there are none to read."""
+def _layout(tensor):
+    if tensor.device.type == "cpu" or tensor.layout is not torch.strided:
+        return None
+    strides, offset = tuple(Tensor.stride(tensor)), Tensor.storage_offset(tensor)
+    return None if offset == 0 and Tensor.is_contiguous(tensor) else (strides, offset)
+
+
+def _value(tensor, statistics):
+    """A plain tensor in host memory with the same values, None where there are none to read, True: see describe; and what
+    has gone wrong."""
+    device = tensor.device.type
     try:
-        if tensor.device.type == "meta" or not _has_data(tensor):
-            return None
+        if device == "meta" or not _has_data(tensor):
+            return None, None
+        if device != "cpu" and is_captured(device):
+            return None, "a graph of %s is being captured: values of its calls are not known" % device
         with _unseen(), torch.no_grad():
             plain = tensor.detach()
             if plain.is_quantized:
                 plain = plain.dequantize()
             if plain.layout is not torch.strided:
                 plain = plain.to_dense()
-            plain = plain.resolve_conj().resolve_neg().cpu()
-            return plain if type(plain) is Tensor else plain.as_subclass(Tensor)
-    except (RuntimeError, NotImplementedError, TypeError):
-        return None
+            plain = plain.resolve_conj().resolve_neg()
+            if statistics is not None and plain.device.type != "cpu" and type(plain) is Tensor and plain.numel():
+                try:
+                    failure = statistics.add(plain)
+                    return (True, None) if failure is None else (None, failure)
+                except Unsupported:
+                    pass
+            plain = _to_host(plain)
+            return plain if type(plain) is Tensor else plain.as_subclass(Tensor), None
+    except (RuntimeError, NotImplementedError, TypeError) as error:
+        return None, None if device == "cpu" else "values on %s cannot be read: %s: %s" % (
+            device, type(error).__name__, str(error)[:200])
+
+
+def _to_host(tensor):
+    """One transfer; of the storage range where that is no larger, so that expanded tensors are not blown up."""
+    if tensor.device.type == "cpu" or type(tensor) is not Tensor or tensor.is_contiguous() or not tensor.numel():
+        return tensor.cpu()
+    sizes, strides = tensor.size(), tensor.stride()
+    length = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides))
+    if length > tensor.numel():
+        return tensor.cpu()
+    return tensor.as_strided((length,), (1,)).cpu().as_strided(sizes, strides, 0)
 
 
 def _has_data(tensor):
     name = type(tensor).__name__
     if name in ("FakeTensor", "FunctionalTensor", "AsyncCollectiveTensor") or tensor.is_nested:
         return False
-    if tensor.device.type != "cpu" and _is_captured(tensor.device.type):
-        return False
     functorch = getattr(torch._C, "_functorch", None)
     wrapped = getattr(functorch, "is_functorch_wrapped_tensor", None)
     return not (wrapped is not None and wrapped(tensor))
-
-
-def _is_captured(device_type):
-    """Whether a graph of the device is being captured: there are no values yet, and a copy would spoil the capture."""
-    capturing = getattr(getattr(torch, device_type, None), "is_current_stream_capturing", None)
-    return capturing is not None and capturing()
