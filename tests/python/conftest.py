@@ -33,8 +33,8 @@ def fresh_debugger():
     yield PrecisionDebugger
     instance = PrecisionDebugger._instance
     if instance is not None:
-        if instance._hooks is not None:
-            instance._hooks.remove()
+        if instance._collection.hooks is not None:
+            instance._collection.hooks.remove()
         PrecisionDebugger._instance = None
 
 

@@ -518,7 +518,7 @@ def test_files_and_folders_are_private(record):
     (dict(step=[-1]), ("step", "-1")),
     (dict(step="3"), ("step",)),
     (dict(model="net"), ("model", "str")),
-    (dict(level="L0"), ("level", "L0")),
+    (dict(level="L3"), ("level", "L3")),
 ])
 def test_wrong_arguments_are_one_clear_exception(fresh_debugger, tmp_path, arguments, words):
     with pytest.raises(Exception) as caught:

@@ -1,0 +1,89 @@
+"""Checks of what users pass to the debugger. Each failure is one MsprobeException that names argument, value and what is allowed."""
+
+import json
+import os
+
+import torch
+
+from msprobe.core.common.exceptions import MsprobeException
+
+
+def refuse(text, code=MsprobeException.INVALID_PARAM_ERROR):
+    raise MsprobeException(code, text)
+
+
+def path_or_none(name, value):
+    """`value` as a string, None if not given."""
+    if value is None:
+        return None
+    if not isinstance(value, (str, os.PathLike)):
+        refuse("%s must be a string, not %r" % (name, value))
+    require_unicode(name, value)
+    return os.fspath(value)
+
+
+def require_unicode(name, value):
+    try:
+        os.fspath(value or "").encode("utf-8")
+    except (UnicodeEncodeError, AttributeError):
+        raise MsprobeException(
+            MsprobeException.INVALID_CHAR_ERROR, "%s is not valid Unicode text: %r" % (name, value)) from None
+
+
+def step_texts(step):
+    """The argument `step` as JSON values, None when not given."""
+    if step is None:
+        return None
+    if not isinstance(step, (list, tuple)):
+        refuse("step must be a list, not %r" % (step,))
+    try:
+        return [json.dumps(element) for element in step]
+    except (TypeError, ValueError):
+        raise MsprobeException(
+            MsprobeException.INVALID_PARAM_ERROR, "step must hold integers and ranges such as \"3-5\", not %r" % (step,)
+        ) from None
+
+
+def named_models(model):
+    """[(prefix of its module names, module)]: the prefix is "" for one model, "0", "1", ... for a list; [] for None."""
+    if model is None:
+        return []
+    if isinstance(model, torch.nn.Module):
+        return [("", model)]
+    if not isinstance(model, (list, tuple)):
+        refuse("model must be a torch.nn.Module or a list of them, not %s" % type(model).__name__)
+    for position, element in enumerate(model):
+        if not isinstance(element, torch.nn.Module):
+            refuse("model must be a list of torch.nn.Module, but element %d is a %s" % (position, type(element).__name__))
+    return [(str(position), element) for position, element in enumerate(model)]
+
+
+def token_range(value):
+    """(first, last) call of the model to collect, None for all."""
+    if value is None:
+        return None
+    if not isinstance(value, (list, tuple)) or len(value) != 2 or not all(_is_count(v) for v in value) or value[0] > value[1]:
+        refuse("token_range must be two integers [first, last] with 0 <= first <= last, not %r" % (value,))
+    return tuple(value)
+
+
+def rank_id(value):
+    if value is not None and not _is_count(value):
+        refuse("rank_id must be an integer of at least 0, not %r" % (value,))
+    return value
+
+
+def init_step(value):
+    if not _is_count(value):
+        refuse("step must be an integer of at least 0, not %r" % (value,))
+    return value
+
+
+def _is_count(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def require_supported(key, value, supported):
+    if value not in supported:
+        refuse("%s %r cannot be collected with PyTorch in this version; supported: %s" % (key, value, ", ".join(supported)),
+               MsprobeException.UNSUPPORTED_TYPE_ERROR)
