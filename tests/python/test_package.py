@@ -82,34 +82,3 @@ def test_exceptions_have_a_code_and_a_prefix():
     error = MsprobeException(MsprobeException.INVALID_PARAM_ERROR, "why")
     assert error.code == 0 and str(error).startswith("[msprobe]") and str(error).endswith("why")
     assert isinstance(error, ValueError)
-
-
-@pytest.mark.parametrize("arguments, good", [
-    ((1234, True), True), ((0,), True), ((-1,), False), ((2 ** 32,), False), (("1",), False), ((True,), False), ((1, 1), False)])
-def test_seed_all_checks_its_arguments(arguments, good):
-    import torch
-
-    from msprobe.core.common.exceptions import MsprobeException
-    from msprobe.pytorch import seed_all
-
-    deterministic = torch.are_deterministic_algorithms_enabled()
-    try:
-        if good:
-            seed_all(*arguments)
-            first = torch.rand(3)
-            seed_all(*arguments)
-            assert torch.equal(first, torch.rand(3))
-        else:
-            with pytest.raises(MsprobeException):
-                seed_all(*arguments)
-    finally:
-        torch.use_deterministic_algorithms(deterministic)
-
-
-def test_dropout_is_removed_on_request_only(run_python):
-    code, out, err = run_python(
-        "import torch\nfrom msprobe.pytorch import seed_all\nx = torch.ones(1000)\nF = torch.nn.functional\n"
-        "seed_all()\nprint(int((F.dropout(x, 0.5) == 0).any()))\n"
-        "seed_all(rm_dropout=True)\nseed_all(rm_dropout=True)\nprint(int((F.dropout(x, 0.5) == 0).any()))\n"
-        "print(int((torch.nn.Dropout(0.5)(x) == 0).any()))")
-    assert (code, out.split()) == (0, ["1", "0", "0"]), err

@@ -10,7 +10,7 @@ def __getattr__(name):
 
         return PrecisionDebugger
     if name == "seed_all":
-        from msprobe.pytorch.common.utils import seed_all
+        from msprobe.pytorch.common.seeding import seed_all
 
         return seed_all
     raise AttributeError("module %r has no attribute %r" % (__name__, name))

@@ -29,11 +29,16 @@ def _resolve(namespace, name):
     return target if callable(target) else None
 
 
+def _engine_functions():
+    """What runs autograd's engine: no records themselves, but activation checkpointing makes calls inside."""
+    return torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad
+
+
 class ApiTable:
     """`functions`: function object -> index; `operators`: name of an operator method of torch.Tensor -> index."""
 
     def __init__(self, session):
-        self.functions = {}
+        self.functions = {function: _core.ENGINE_FUNCTION for function in _engine_functions()}
         self.operators = {}
         support_list = _core.pytorch_support_list(SUPPORT_LIST if os.path.exists(SUPPORT_LIST) else "")
         for category, prefix, namespace in _NAMESPACES:
@@ -42,14 +47,22 @@ class ApiTable:
                 continue
             for name in support_list.get(category, ()):
                 function = _resolve(where, name)
-                if function is None:
-                    continue
-                is_operator = prefix == "Tensor" and name.startswith("__") and name.endswith("__")
-                if is_operator:
-                    self.operators[name] = session.register_api("%s.%s" % (prefix, name))
-                try:
-                    if function not in self.functions:
-                        index = self.operators[name] if is_operator else session.register_api(prefix + "." + name)
-                        self.functions[function] = index
-                except TypeError:  # not hashable: cannot be recognised
-                    continue
+                if function is not None:
+                    self._add(session, prefix, name, function)
+
+    def _add(self, session, prefix, name, function):
+        # What seed_all has replaced calls the original, and that is what a mode sees of built-in functions.
+        objects = [f for f in (function, getattr(function, "_msprobe_original", None)) if self._is_new(f)]
+        is_operator = prefix == "Tensor" and name.startswith("__") and name.endswith("__")
+        if not objects and not is_operator:
+            return
+        index = session.register_api(prefix + "." + name)
+        if is_operator:
+            self.operators[name] = index
+        self.functions.update((f, index) for f in objects)
+
+    def _is_new(self, function):
+        try:
+            return function is not None and function not in self.functions
+        except TypeError:  # not hashable: cannot be recognised
+            return False

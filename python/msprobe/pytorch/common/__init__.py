@@ -1,3 +1,3 @@
-from msprobe.pytorch.common.utils import seed_all
+from msprobe.pytorch.common.seeding import seed_all
 
 __all__ = ["seed_all"]

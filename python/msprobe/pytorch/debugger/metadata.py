@@ -7,7 +7,7 @@ import sys
 import torch
 
 from msprobe import __version__
-from msprobe.pytorch.common import utils
+from msprobe.pytorch.common import seeding
 
 _ENVIRONMENT = (
     "CUDA_LAUNCH_BLOCKING", "ASCEND_LAUNCH_BLOCKING", "CUBLAS_WORKSPACE_CONFIG", "NVIDIA_TF32_OVERRIDE", "HCCL_DETERMINISTIC",
@@ -27,7 +27,7 @@ _FACTS = (
     ("npu_matmul_allow_hf32", lambda: _npu() and _npu().matmul.allow_hf32),
     ("npu_conv_allow_hf32", lambda: _npu() and _npu().conv.allow_hf32),
     ("autocast", lambda: _autocast() or None),
-    ("seed_all", lambda: utils.last_seed_all),
+    ("seed_all", lambda: seeding.last_call),
     ("world_size", lambda: torch.distributed.get_world_size() if _is_distributed() else None),
     ("environment", lambda: ", ".join("%s=%s" % (n, os.environ[n]) for n in _ENVIRONMENT if n in os.environ) or None),
 )
