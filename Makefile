@@ -20,7 +20,7 @@ tidy: build/.packages
 	@find src -name '*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p build/dev --quiet \
 	  --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ambiguous-reversed-operator 2>/dev/null
 
-.PHONY: tidy demo test test-all test-cpp test-python test-sanitizers format format-check build bench bench-peer wheel clean
+.PHONY: tidy demo test test-all test-cpp test-python test-old-torch test-sanitizers format format-check build bench bench-peer wheel clean
 
 build: build/.installed
 
@@ -46,13 +46,16 @@ build/.installed: $(VENV)/.ready $(SOURCES)
 demo: build
 	@$(BIN)/python examples/demo.py
 
-test: build format-check test-cpp test-python
+test: build format-check test-cpp test-python test-old-torch
 
 test-cpp: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 test-python: build
 	$(BIN)/python -m pytest -m "not slow"
+
+test-old-torch: build
+	@scripts/test_old_torch.sh $(BIN)/python
 
 test-all: test tidy test-sanitizers
 	$(BIN)/python -m pytest -m slow

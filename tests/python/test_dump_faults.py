@@ -11,6 +11,7 @@ import threading
 import pytest
 import torch
 
+from capabilities import needs
 from msprobe.core.common.exceptions import MsprobeException
 
 PREAMBLE = """
@@ -115,6 +116,7 @@ assert os.waitpid(child, 0)[1] == 0
     assert load_dump(tmp_path / "dump").names("forward") == ["Torch.relu.0.forward"]
 
 
+@needs("set_default_device")
 def test_a_default_device_may_change_while_collecting(run_script):
     assert run_script("""
 torch.set_default_device("cpu")
@@ -207,6 +209,7 @@ def test_a_folder_deleted_while_it_is_written_is_told(fresh_debugger, tmp_path, 
     assert (tmp_path / "dump" / "step1" / "rank" / "dump.json").exists()
 
 
+@needs("backends.cudnn.conv")
 def test_mixed_precision_flags_of_torch_do_not_stop_the_start(run_script):
     run_script("""
 torch.backends.cudnn.conv.fp32_precision = "ieee"

@@ -5,6 +5,7 @@ import os
 import pytest
 import torch
 
+from capabilities import needs
 from checker_support import Rows, case_message, settings_message, tensor, value
 from msprobe._core.replay import Replay
 from msprobe.pytorch.executor import Executor
@@ -207,6 +208,7 @@ def test_dropout(check):
     assert "zeros" in rows.details[0][22] and rows.details[0][4] == " "
 
 
+@needs("nn.functional.scaled_dot_product_attention")
 def test_attention_without_its_dropout(check):
     args = [fp32(1, 2, 8, 4)] * 3
     rows = check(
