@@ -93,6 +93,7 @@ class CheckerRun {
     if (!settings) return settings.error();
     settings_ = std::move(settings->checker);
     support_list_path_ = std::move(settings->support_list_path);
+    support_overlays_ = std::move(settings->support_overlays);
     for (const std::string& warning : settings_.warnings) console_.Warning(warning);
     return {};
   }
@@ -159,6 +160,7 @@ class CheckerRun {
     settings.dump_data_dir = index_.header.dump_data_dir;
     settings.error_data_dir = error_dir_;
     settings.support_list = support_list_path_;
+    settings.support_overlays = support_overlays_;
     auto start = GreetSpawner(*spawner, signals, settings, options_.start_timeout);
     if (!start) return start.error();
     stop_signal_ = start->stop_signal;
@@ -318,6 +320,7 @@ class CheckerRun {
   CheckerSettings settings_;
   PythonInstallation python_;
   std::string support_list_path_;
+  std::vector<std::string> support_overlays_;
   std::optional<RecordTextReader> reader_;
   CheckPlan plan_;
   ResultFiles files_;

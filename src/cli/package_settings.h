@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "config/checker_settings.h"
@@ -10,7 +11,8 @@ namespace msprobe {
 /// The checker's settings from the package's editable files (decisions 46) and, if given, a config.json.
 struct PackageSettings {
   CheckerSettings checker;
-  std::string support_list_path;  ///< "": the compiled-in default holds
+  std::string support_list_path;              ///< "": the compiled-in default holds
+  std::vector<std::string> support_overlays;  ///< files on top of it: of the config.json, of MSPROBE_SUPPORT_LIST
 };
 
 /// `package_dir` "": the compiled-in defaults.

@@ -130,7 +130,10 @@ std::string SettingsMessage(const WorkerSettings& settings) {
   } else {
     message.Raw("dump_data_dir", "null");
   }
-  return message.Text("error_data_dir", settings.error_data_dir).Text("support_list", settings.support_list).Finish();
+  return message.Text("error_data_dir", settings.error_data_dir)
+      .Text("support_list", settings.support_list)
+      .Array("support_overlays", settings.support_overlays, text)
+      .Finish();
 }
 
 std::string SpawnMessage(std::uint64_t worker, std::int64_t device_id) {

@@ -23,10 +23,11 @@ struct WorkerSettings {
   bool jit_compile = false;
   std::uint64_t seed = 0;
   int precision = 14;
-  std::string dump_dir;                      ///< folder of dump.json
-  std::optional<std::string> dump_data_dir;  ///< as recorded; absent: null
-  std::string error_data_dir;                ///< "": failing tensors are not saved
-  std::string support_list;                  ///< path, "": the package's own
+  std::string dump_dir;                       ///< folder of dump.json
+  std::optional<std::string> dump_data_dir;   ///< as recorded; absent: null
+  std::string error_data_dir;                 ///< "": failing tensors are not saved
+  std::string support_list;                   ///< path, "": the package's own
+  std::vector<std::string> support_overlays;  ///< files on top of it
 };
 std::string SettingsMessage(const WorkerSettings& settings);
 std::string SpawnMessage(std::uint64_t worker, std::int64_t device_id);

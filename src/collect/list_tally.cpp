@@ -13,8 +13,8 @@ constexpr std::size_t kMostNamesOfAnElement = 8;
 constexpr std::size_t kMostLines = 20;
 
 // Lines beyond the limit become one that counts them.
-void Shorten(std::vector<std::string>& lines, std::size_t count, const char* what) {
-  if (count > kMostLines) lines.push_back(fmt::format("list: {} more elements {}", count - kMostLines, what));
+void Shorten(std::vector<std::string>& lines, const char* key, std::size_t count, const char* what) {
+  if (count > kMostLines) lines.push_back(fmt::format("{}: {} more elements {}", key, count - kMostLines, what));
 }
 
 const char* Plural(std::uint64_t count) { return count == 1 ? "" : "s"; }
@@ -54,19 +54,19 @@ void ListTally::Report(const std::vector<std::string>& elements, const SeenNames
     if (counts.matched == 0) {
       if (++unmatched > kMostLines) continue;
       const bool is_expression = elements[i].starts_with("re:");
-      report.warnings.push_back(fmt::format("list: \"{}\" matched no record; {}", element,
+      report.warnings.push_back(fmt::format("{}: \"{}\" matched no record; {}", key_, element,
                                             is_expression ? seen.Examples() : seen.Suggestion(Wanted(elements[i]))));
       continue;
     }
     if (counts.kept == 0) {
       if (++outside > kMostLines) continue;
-      report.warnings.push_back(fmt::format("list: \"{}\" matched {} record{}, all outside the scope", element,
+      report.warnings.push_back(fmt::format("{}: \"{}\" matched {} record{}, all outside the scope", key_, element,
                                             counts.matched, Plural(counts.matched)));
       continue;
     }
     if (++matched > kMostLines) continue;
     std::string line =
-        fmt::format("list: \"{}\" matched {} record{}:", element, counts.matched, Plural(counts.matched));
+        fmt::format("{}: \"{}\" matched {} record{}:", key_, element, counts.matched, Plural(counts.matched));
     for (const auto& [name, count] : counts.names) {
       line += fmt::format("{} {} ({})", line.ends_with(':') ? "" : ",", Excerpt(name, 120), count);
     }
@@ -74,9 +74,9 @@ void ListTally::Report(const std::vector<std::string>& elements, const SeenNames
     if (counts.kept != counts.matched) line += fmt::format("; {} of them inside the scope", counts.kept);
     report.infos.push_back(std::move(line));
   }
-  Shorten(report.warnings, unmatched, "matched no record");
-  Shorten(report.warnings, outside, "matched records outside the scope only");
-  Shorten(report.infos, matched, "matched records");
+  Shorten(report.warnings, key_, unmatched, "matched no record");
+  Shorten(report.warnings, key_, outside, "matched records outside the scope only");
+  Shorten(report.infos, key_, matched, "matched records");
 }
 
 }  // namespace msprobe

@@ -20,7 +20,9 @@ struct FilterReport {
 /// Counts which records each element of a `list` matched. Memory depends on the number of elements only.
 class ListTally {
  public:
-  explicit ListTally(std::size_t element_count) : counts_(element_count), unmatched_(element_count) {}
+  /// `key`: the configuration's name of the list, for the lines.
+  ListTally(const char* key, std::size_t element_count)
+      : key_(key), counts_(element_count), unmatched_(element_count) {}
 
   /// A record that the elements match; `kept` is false outside the scope.
   void Count(const std::vector<std::size_t>& elements, std::string_view record_name, bool kept);
@@ -36,6 +38,7 @@ class ListTally {
     std::vector<std::pair<std::string, std::uint64_t>> names;  ///< the first different ones, without numbers
     std::uint64_t of_other_names = 0;
   };
+  const char* key_;
   std::vector<Counts> counts_;
   std::size_t unmatched_;
 };

@@ -12,8 +12,9 @@
 
 namespace msprobe {
 
-/// Decides which records are kept: `scope` and `list` (mindspore_dump.md 5, the same for both frameworks). Filtering
-/// never changes the numbering of what remains. Costs nothing where neither is configured.
+/// Decides which records are kept: `scope`, `list` and `risk_level` (mindspore_dump.md 5, the same for both
+/// frameworks), and of which the tensors become files though the task does not say so: `tensor_list`. Filtering never
+/// changes the numbering of what remains. Costs nothing where none of them is configured.
 ///
 /// The scope is a range of time: open from its first name to its last, both included. An end that names an API call is
 /// met when its record is asked for, an end that names a module call when that call begins (first) or ends (last).
@@ -40,6 +41,11 @@ class RecordFilter {
   /// A new step begins outside the scope and outside every module.
   void Reset();
 
+  /// Whether `tensor_list` names the record.
+  bool SavesTensors(std::string_view record_name) {
+    return !tensor_list_.empty() && !tensor_list_.Find(record_name).empty();
+  }
+
   const DataMode& data_mode() const { return data_mode_; }
 
   /// What matched and what did not since construction; empty where no record was asked for.
@@ -53,6 +59,7 @@ class RecordFilter {
   };
 
   bool Decide(std::string_view record_name);
+  bool IsListed(std::string_view record_name, bool in_scope);
   void Begin(std::string_view record_name);
   void End(std::string_view record_name);
   void Open();
@@ -62,10 +69,13 @@ class RecordFilter {
 
   ListMatcher list_;
   ListTally tally_;
+  ListMatcher tensor_list_;
+  ListTally tensor_tally_;
   SeenNames seen_;
   ScopeEnd first_;
   ScopeEnd last_;
   DataMode data_mode_;
+  RiskLevel risk_level_;
   bool active_;
   bool expands_;
   bool scope_open_ = false;

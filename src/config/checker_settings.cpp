@@ -122,6 +122,16 @@ Status ApplyJson(const std::string& path, CheckerSettings& settings, std::string
 
 }  // namespace
 
+Result<std::vector<std::string>> ConfiguredSupportLists(const std::string& config_json_path) {
+  if (config_json_path.empty()) return std::vector<std::string>();
+  if (Status checked = CheckInputFile(config_json_path, ".json"); !checked.ok()) return checked.error();
+  const Result<std::string> text = ReadFile(config_json_path, kMostConfigBytes);
+  if (!text.ok()) return text.error();
+  const Result<rapidjson::Document> document = ParseJsonObject(*text, config_json_path);
+  if (!document.ok()) return document.error();
+  return ReadSupportLists(JsonSection(&document.value(), "", config_json_path));
+}
+
 Result<CheckerSettings> LoadCheckerSettings(const std::string& yaml_path, const std::string& config_json_path,
                                             const SupportList& names) {
   const Result<YamlDocument> yaml = LoadYaml(yaml_path, kDefaultCheckerYaml, "the built-in config.yaml");

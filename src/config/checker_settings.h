@@ -18,6 +18,9 @@ struct CheckerSettings {
   std::vector<std::string> warnings;
 };
 
+/// Overlay files of the support list that a config.json names; none for an empty path.
+Result<std::vector<std::string>> ConfiguredSupportLists(const std::string& config_json_path);
+
 /// `yaml_path` empty: the compiled-in default. `config_json_path` empty: not given; with it the lists and
 /// error_data_path come from its section "run_ut" (or "acc_check") only. Unknown names in a list are an error naming
 /// them and the nearest known.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/format.h"
 #include "config/known_keys.h"
 #include "config/number_list.h"
 
@@ -26,6 +27,16 @@ bool Take(Result<T> result, T& target, Status& status) {
 
 }  // namespace
 
+Result<std::vector<std::string>> ReadSupportLists(const JsonSection& root) {
+  const rapidjson::Value* value = root.Find("support_list");
+  if (value == nullptr || value->IsArray()) return root.TextList("support_list");
+  if (!value->IsString()) {
+    return root.Bad("support_list",
+                    fmt::format("is {}; it must be the path of a yaml file or a list of paths", Describe(*value)));
+  }
+  return std::vector<std::string>{{value->GetString(), value->GetStringLength()}};
+}
+
 Result<CommonKeys> ReadCommonKeys(const JsonSection& root) {
   CommonKeys keys;
   Status status;
@@ -41,12 +52,13 @@ Result<CommonKeys> ReadCommonKeys(const JsonSection& root) {
                      Take(root.Integer("seed", 0, std::numeric_limits<std::uint32_t>::max()), keys.seed, status) &&
                      Take(root.Boolean("is_deterministic", false), is_deterministic, status) &&
                      Take(root.Boolean("enable_dataloader", false), unused_flag, status) &&
-                     Take(root.Boolean("async_dump", false), unused_flag, status) &&
+                     Take(root.Boolean("async_dump", false), keys.async_dump, status) &&
                      Take(root.Boolean("dump_enable", true), unused_flag, status) &&
                      Take(root.Boolean("extra_info", true), keys.extra_info, status) &&
                      Take(root.Choice("precision", "low", kPrecisions), unused_text, status) &&
-                     Take(root.Choice("risk_level", "ALL", kRiskLevels), unused_text, status) &&
+                     Take(root.Choice("risk_level", "ALL", kRiskLevels), keys.risk_level, status) &&
                      Take(root.Text("acl_config", ""), unused_text, status) &&
+                     Take(ReadSupportLists(root), keys.support_lists, status) &&
                      Take(root.TextList("custom_op_namespaces"), unused_list, status);
   if (!valid) return status.error();
   if (root.Has("is_deterministic")) keys.is_deterministic = is_deterministic;

@@ -20,7 +20,13 @@ struct CommonKeys {
   std::optional<std::int64_t> seed;
   std::optional<bool> is_deterministic;
   bool extra_info = true;
+  bool async_dump = false;
+  std::string risk_level;
+  std::vector<std::string> support_lists;  ///< overlay files as written
 };
+
+/// The key "support_list": one path or a list of paths, as written.
+Result<std::vector<std::string>> ReadSupportLists(const JsonSection& root);
 
 Result<CommonKeys> ReadCommonKeys(const JsonSection& root);
 

@@ -10,12 +10,14 @@
 #include "base/files.h"
 #include "base/format.h"
 #include "base/text.h"
+#include "config/combinations.h"
 #include "config/common_keys.h"
 #include "config/defaults.h"
 #include "config/json_document.h"
 #include "config/known_keys.h"
 #include "config/number_list.h"
 #include "config/scope.h"
+#include "config/support_list.h"
 #include "config/unsupported_keys.h"
 
 namespace msprobe {
@@ -129,40 +131,52 @@ Status ReadFilters(const JsonSection& section, Framework framework, DumpSettings
   return {};
 }
 
-Status ReadTaskSection(const JsonSection& section, Framework framework, DumpSettings& settings) {
-  switch (settings.task) {
-    case Task::kStructure:
-      if (settings.level != Level::kL0 && settings.level != Level::kMix) {
-        settings.warnings.push_back(
-            fmt::format("task \"structure\" has no level \"{}\"; level \"mix\" is used", settings.level_name));
-        settings.level = Level::kMix;
-        settings.level_name = "mix";
-      }
-      return {};
-    case Task::kOverflowCheck: {
-      const Result<std::optional<std::int64_t>> count =
-          section.Integer("overflow_nums", -1, std::numeric_limits<std::int64_t>::max());
-      if (!count.ok()) return count.error();
-      settings.overflow_nums = count->value_or(1);
-      if (settings.overflow_nums == 0)
-        return section.Bad("overflow_nums", "is 0; it must be -1 (no limit) or positive");
-      const Result<std::string> mode = section.Choice("check_mode", "all", kCheckModes);
-      return mode.ok() ? Status() : Status(mode.error());
-    }
-    case Task::kStatistics:
-    case Task::kTensor:
-      break;
-  }
-  if (Status filters = ReadFilters(section, framework, settings); !filters.ok()) return filters;
+Status ReadOverflowKeys(const JsonSection& section, DumpSettings& settings) {
+  const Result<std::optional<std::int64_t>> count =
+      section.Integer("overflow_nums", -1, std::numeric_limits<std::int64_t>::max());
+  if (!count.ok()) return count.error();
+  settings.overflow_nums = count->value_or(1);
+  if (settings.overflow_nums == 0) return section.Bad("overflow_nums", "is 0; it must be -1 (no limit) or positive");
+  const Result<std::string> mode = section.Choice("check_mode", "all", kCheckModes);
+  return mode.ok() ? Status() : Status(mode.error());
+}
+
+Status ReadValueKeys(const JsonSection& section, DumpSettings& settings) {
   const Result<SummaryMode> summary_mode = ReadSummaryMode(section);
   if (!summary_mode.ok()) return summary_mode.error();
   settings.summary_mode = *summary_mode;
-  if (settings.task != Task::kTensor) return {};
+  if (settings.task == Task::kStatistics) {
+    Result<std::vector<std::string>> tensor_list = section.TextList("tensor_list");
+    if (!tensor_list.ok()) return tensor_list.error();
+    settings.tensor_list = std::move(*tensor_list);
+    return {};
+  }
   Result<std::string> format = section.Choice("file_format", "npy", kFileFormats);
   if (!format.ok()) return format.error();
   settings.file_format = std::move(*format);
   const Result<bool> online = section.Boolean("online_run_ut", false);
   return online.ok() ? Status() : Status(online.error());
+}
+
+Status ReadTaskSection(const JsonSection& section, Framework framework, DumpSettings& settings) {
+  if (settings.task == Task::kStructure && settings.level != Level::kL0 && settings.level != Level::kMix) {
+    settings.warnings.push_back(
+        fmt::format("task \"structure\" has no level \"{}\"; level \"mix\" is used", settings.level_name));
+    settings.level = Level::kMix;
+    settings.level_name = "mix";
+  }
+  if (Status filters = ReadFilters(section, framework, settings); !filters.ok()) return filters;
+  switch (settings.task) {
+    case Task::kStructure:
+      return {};
+    case Task::kOverflowCheck:
+      if (framework == Framework::kMindSpore) settings.data_mode = {};
+      return ReadOverflowKeys(section, settings);
+    case Task::kStatistics:
+    case Task::kTensor:
+      break;
+  }
+  return ReadValueKeys(section, settings);
 }
 
 }  // namespace
@@ -203,6 +217,9 @@ Result<DumpSettings> LoadDumpSettings(const DumpSettingsRequest& request, Framew
     if (!steps.ok()) return steps.error();
     settings.steps = std::move(*steps);
   }
+  Result<std::vector<std::string>> support_lists = FindSupportOverlays(common->support_lists);
+  if (!support_lists.ok()) return support_lists.error();
+  settings.support_lists = std::move(*support_lists);
   settings.extra_info = common->extra_info;
   settings.seed = common->seed;
   settings.is_deterministic = common->is_deterministic;
@@ -210,6 +227,9 @@ Result<DumpSettings> LoadDumpSettings(const DumpSettingsRequest& request, Framew
   const Result<JsonSection> section = root.Section(settings.task_name);
   if (!section.ok()) return section.error();
   if (Status read = ReadTaskSection(*section, framework, settings); !read.ok()) return read.error();
+  if (Status combined = CheckCombinations(*common, *section, framework, settings); !combined.ok()) {
+    return combined.error();
+  }
   if (Status keys = CheckUnsupportedKeys(root, *section, framework, settings.warnings); !keys.ok()) return keys.error();
   return settings;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/risk_level.h"
 
 namespace msprobe {
 
@@ -20,6 +21,14 @@ struct DataMode {
   bool backward = true;
   bool input = true;
   bool output = true;
+
+  bool forward_input() const { return forward && input; }
+  bool forward_output() const { return forward && output; }
+  bool backward_input() const { return backward && input; }
+  bool backward_output() const { return backward && output; }
+  bool parameters() const { return forward_input(); }
+  /// Without it no hook for them is made at all.
+  bool parameter_gradients() const { return backward_output(); }
 };
 
 /// A validated config.json with the constructor's arguments on top (config.md 1.2: argument that is not None > file >
@@ -36,8 +45,11 @@ struct DumpSettings {
   std::vector<std::string> list;
   DataMode data_mode;
   SummaryMode summary_mode = SummaryMode::kStatistics;
+  std::vector<std::string> tensor_list;  ///< task statistics: records whose tensors become files all the same
+  RiskLevel risk_level = RiskLevel::kAll;
+  std::vector<std::string> support_lists;  ///< overlay files, absolute paths
   std::string file_format = "npy";
-  std::int64_t overflow_nums = 1;
+  std::int64_t overflow_nums = 1;  ///< records of task overflow_check until collecting ends; -1: no limit
   bool extra_info = true;
   std::optional<std::int64_t> seed;      ///< only if the file says so explicitly
   std::optional<bool> is_deterministic;  ///< only if the file says so explicitly

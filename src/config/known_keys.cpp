@@ -26,7 +26,8 @@ const std::vector<std::string>& TopLevelKeys() {
                                     "extra_info",
                                     "risk_level",
                                     "dump_enable",
-                                    "custom_op_namespaces"};
+                                    "custom_op_namespaces",
+                                    "support_list"};
     all.insert(all.end(), kKnownTasks.begin(), kKnownTasks.end());
     return all;
   }();

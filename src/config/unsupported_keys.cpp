@@ -20,7 +20,7 @@ struct UnsupportedKey {
   std::string_view text;
 };
 
-constexpr std::array<UnsupportedKey, 14> kUnsupportedKeys = {{
+constexpr std::array<UnsupportedKey, 13> kUnsupportedKeys = {{
     {Where::kRoot, "enable_dataloader", When::kTrue, Then::kRefuse,
      "is true, which is not supported; remove it and call start(), stop() and step() in the training loop"},
     {Where::kRoot, "dump_enable", When::kFalse, Then::kRefuse,
@@ -30,14 +30,13 @@ constexpr std::array<UnsupportedKey, 14> kUnsupportedKeys = {{
      "is ignored: collecting never touches random generators; call seed_all() in the script"},
     {Where::kRoot, "is_deterministic", When::kTrue, Then::kIgnore,
      "is ignored: collecting never changes the framework's modes; call seed_all(mode=True) in the script"},
-    {Where::kRoot, "async_dump", When::kTrue, Then::kIgnore, "is ignored: values are computed when the call happens"},
+    {Where::kRoot, "async_dump", When::kTrue, Then::kIgnore,
+     "is ignored: values of device tensors are fetched once for many records anyway"},
     {Where::kRoot, "acl_config", When::kNotEmpty, Then::kIgnore, "is ignored: kernels of single APIs are not dumped"},
     {Where::kRoot, "custom_op_namespaces", When::kNotEmpty, Then::kIgnore,
      "is ignored: operators of these namespaces are not recorded"},
     {Where::kSection, "online_run_ut", When::kTrue, Then::kRefuse,
      "is true, but online checking is not supported; dump first, then run \"msprobe -f pytorch run_ut\""},
-    {Where::kSection, "tensor_list", When::kNotEmpty, Then::kIgnore,
-     "is ignored: to save tensors use task \"tensor\" with \"list\""},
     {Where::kSection, "slice", When::kNotEmpty, Then::kIgnore, "is ignored: whole tensors are recorded"},
     {Where::kSection, "request_id", When::kNotEmpty, Then::kIgnore, "is ignored: whole tensors are recorded"},
     {Where::kSection, "bench_path", When::kNotEmpty, Then::kIgnore,
@@ -78,12 +77,6 @@ Status CheckUnsupportedKeys(const JsonSection& root, const JsonSection& section,
     if (format.ok() && *format == "bin") {
       warnings.push_back(section.Bad("file_format", "is ignored: PyTorch tensors are always saved as .pt").message);
     }
-  }
-  const Result<std::string> risk = root.Text("risk_level", "");
-  if (risk.ok() && !risk->empty() && *risk != "ALL") {
-    warnings.push_back(
-        root.Bad("risk_level", "is ignored: every API of the support list is recorded; \"list\" records fewer")
-            .message);
   }
   return {};
 }

@@ -34,6 +34,10 @@ Result<std::string> ChooseFunction(const ApiName& api, const SupportList& names)
       }
     }
     if (!dotted.empty()) return dotted;
+    if (names.IsGivenByPattern(category, api.name)) {
+      return Skip("only a pattern of the support list gives \"" + Excerpt(api.name, 60) +
+                  "\"; what a dump may call has to stand there by its name");
+    }
     return Skip("\"" + Excerpt(api.name, 60) + "\" is not in the list \"" + std::string(category) +
                 "\" of support_wrap_ops.yaml");
   }

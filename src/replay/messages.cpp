@@ -89,6 +89,17 @@ std::string TextMember(const rapidjson::Value& object, const char* key) {
   return std::string(found->value.GetString(), found->value.GetStringLength());
 }
 
+// A member that is missing is an empty list.
+std::vector<std::string> TextsMember(const rapidjson::Value& object, const char* key) {
+  std::vector<std::string> texts;
+  const auto member = object.FindMember(key);
+  if (member == object.MemberEnd() || !member->value.IsArray()) return texts;
+  for (const rapidjson::Value& item : member->value.GetArray()) {
+    if (item.IsString()) texts.emplace_back(item.GetString(), item.GetStringLength());
+  }
+  return texts;
+}
+
 }  // namespace
 
 Result<CaseRequest> ParseCaseRequest(std::string_view message) {
@@ -147,7 +158,7 @@ Result<ReplaySettings> ParseReplaySettings(std::string_view message) {
     settings.recorded_data = std::move(recorded);
   }
   settings.error_data_directory = TextMember(document, "error_data_dir");
-  auto names = LoadPyTorchSupportList(TextMember(document, "support_list"));
+  auto names = LoadPyTorchSupportList(TextMember(document, "support_list"), TextsMember(document, "support_overlays"));
   if (!names.ok()) return names.error();
   settings.names = std::move(names.value());
   return settings;

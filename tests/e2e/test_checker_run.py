@@ -234,10 +234,16 @@ def test_fail_on(check, level, apis, code):
 def test_settings_reach_the_workers(check, tmp_path):
     settings = tmp_path / "settings"
     (tmp_path / "errors").mkdir()
+    overlays = [tmp_path / "configured.yaml", tmp_path / "environment.yaml"]
+    for overlay in overlays:
+        overlay.write_text("torch: [my_api]\n")
+    configuration = config(tmp_path, error_data_path=str(tmp_path / "errors"), white_list=["my_api", "add"])
+    configuration.write_text(json.dumps({**json.loads(configuration.read_text()), "support_list": str(overlays[0])}))
     run = check(make_dump(["Torch.add.0"], dump_data_dir="/recorded/elsewhere"), "-j", "-save_error_data", "-d", "1", "0",
-                "-config", config(tmp_path, error_data_path=str(tmp_path / "errors")), "--seed", "7", "--import", "one",
+                "-config", configuration, "--seed", "7", "--import", "one",
                 "--device-type", "npu", "-n", "2", command="multi_run_ut", check_code=0,
-                env={"FAKE_SETTINGS": str(settings), "FAKE_DEVICES": "2", "MSPROBE_IMPORT": "two, one"})
+                env={"FAKE_SETTINGS": str(settings), "FAKE_DEVICES": "2", "MSPROBE_IMPORT": "two, one",
+                     "MSPROBE_SUPPORT_LIST": str(overlays[1])})
     seen = json.loads(settings.read_text())
     stamp = stamp_of(run.path("result"))
     assert seen.pop("support_list") == ""
@@ -245,6 +251,7 @@ def test_settings_reach_the_workers(check, tmp_path):
         "type": "settings", "device_type": "npu", "device_ids": [1, 0], "imports": ["one", "two"], "jit_compile": True,
         "seed": 7, "precision": 14, "dump_dir": str(tmp_path), "dump_data_dir": "/recorded/elsewhere",
         "error_data_dir": str(tmp_path / "errors" / f"ut_error_data{stamp}"),
+        "support_overlays": [str(path) for path in overlays],
     }
     folder = tmp_path / "errors" / f"ut_error_data{stamp}"
     assert folder.is_dir() and folder.stat().st_mode & 0o777 == 0o750

@@ -132,6 +132,41 @@ TEST(RecordFilterTest, ExpansionNeedsAnOpenScopeAndLevelMix) {
   EXPECT_FALSE(modules.Admit("Module.block.fc.Linear.forward.0"));
 }
 
+TEST(RecordFilterTest, RiskLevelsLeaveApisOut) {
+  DumpSettings settings;
+  settings.risk_level = RiskLevel::kFocus;
+  RecordFilter focus(settings);
+  EXPECT_TRUE(focus.Admit("Functional.relu.0.forward"));
+  EXPECT_FALSE(focus.Admit("Tensor.view.0.forward"));
+  EXPECT_TRUE(focus.Admit("Module.view.View.forward.0")) << "modules are always recorded";
+  settings.risk_level = RiskLevel::kCore;
+  RecordFilter core(settings);
+  EXPECT_FALSE(core.Admit("Functional.relu.0.forward"));
+  EXPECT_TRUE(core.Admit("Functional.linear.0.backward"));
+  EXPECT_TRUE(core.Admit("Distributed.send.0.forward"));
+  EXPECT_TRUE(core.Report().warnings.empty() && core.Report().infos.empty());
+}
+
+TEST(RecordFilterTest, TensorListNamesWhatIsSavedWithoutFiltering) {
+  DumpSettings settings;
+  settings.task_name = "statistics";
+  settings.tensor_list = {"=relu", "absent"};
+  RecordFilter filter(settings);
+  for (const char* name : {"Functional.relu.0.forward", "Functional.leaky_relu.0.forward"}) {
+    EXPECT_TRUE(filter.Admit(name));
+  }
+  for (int times = 0; times < 3; ++times) {
+    EXPECT_TRUE(filter.SavesTensors("Functional.relu.0.forward"));
+  }
+  EXPECT_FALSE(filter.SavesTensors("Functional.leaky_relu.0.forward"));
+  const FilterReport report = filter.Report();
+  EXPECT_EQ(report.infos, std::vector<std::string>{"tensor_list: \"=relu\" matched 1 record: Functional.relu (1)"});
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_TRUE(report.warnings[0].starts_with("tensor_list: \"absent\" matched no record"));
+  settings.tensor_list = {"re:["};
+  EXPECT_TRUE(RecordFilter::Check(settings).error().message.starts_with("\"statistics.tensor_list\" holds"));
+}
+
 using Lines = std::vector<std::string>;
 
 TEST(RecordFilterReportTest, NothingToSay) {

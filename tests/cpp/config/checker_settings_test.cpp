@@ -119,41 +119,5 @@ TEST_F(CheckerSettingsTest, UnknownJsonKeysAreWarned) {
   EXPECT_CONTAINS(settings->warnings[0], "did you mean \"white_list\"?");
 }
 
-TEST(SupportListTest, BuiltInListHasEveryCategory) {
-  const Result<SupportList> list = LoadPyTorchSupportList("");
-  ASSERT_TRUE(list.ok()) << list.error().message;
-  EXPECT_TRUE(list->Contains("functional", "conv2d"));
-  EXPECT_TRUE(list->Contains("tensor", "__add__"));
-  EXPECT_TRUE(list->Contains("torch", "linalg.norm"));
-  EXPECT_TRUE(list->Contains("torch_npu", "npu_swiglu"));
-  EXPECT_TRUE(list->Contains("distributed", "all_reduce"));
-  EXPECT_FALSE(list->Contains("functional", "all_reduce"));
-  EXPECT_FALSE(list->Contains("nothing", "conv2d"));
-  EXPECT_TRUE(IsKnownCheckerName(*list, "conv2d"));
-  EXPECT_FALSE(IsKnownCheckerName(*list, "all_reduce"));
-  EXPECT_FALSE(IsKnownCheckerName(*list, ""));
-}
-
-TEST(SupportListTest, ReadsAnEditedFile) {
-  TemporaryFolder folder;
-  const Result<SupportList> list =
-      LoadPyTorchSupportList(folder.Write("list.yaml", "functional:\n  - b\n  - a\n  - b\nmine: []\ntensor:\n"));
-  ASSERT_TRUE(list.ok()) << list.error().message;
-  EXPECT_EQ(list->categories.at("functional"), Names({"b", "a"}));
-  EXPECT_TRUE(list->categories.at("mine").empty());
-  EXPECT_TRUE(list->categories.at("tensor").empty());
-}
-
-TEST(SupportListTest, ErrorsNameFileLineAndKey) {
-  TemporaryFolder folder;
-  const Result<SupportList> list =
-      LoadPyTorchSupportList(folder.Write("list.yaml", "functional:\n  - a\ntensor:\n  - {x: 1}\n"));
-  ASSERT_FALSE(list.ok());
-  EXPECT_CONTAINS(list.error().message, "list.yaml, line 4: \"tensor\"");
-  EXPECT_FALSE(LoadPyTorchSupportList(folder.path() + "/absent.yaml").ok());
-  EXPECT_FALSE(LoadPyTorchSupportList(folder.Write("list.txt", "a: []\n")).ok());
-  EXPECT_FALSE(LoadPyTorchSupportList(folder.Write("self.yaml", "a: &x [*x]\n")).ok());
-}
-
 }  // namespace
 }  // namespace msprobe

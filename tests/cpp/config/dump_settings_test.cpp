@@ -264,8 +264,9 @@ TEST_F(DumpSettingsTest, RefusesWhatItCannotDoInOneLine) {
 TEST_F(DumpSettingsTest, IgnoresWhatIsHarmlessWithOneWarningEach) {
   const DumpSettings settings = Loaded(R"({"dump_path": "/d", "seed": 7, "is_deterministic": true, "async_dump": true,
       "acl_config": "x.json", "risk_level": "CORE", "custom_op_namespaces": ["a"], "precision": "high",
-      "enable_dataloader": false, "statistics": {"tensor_list": ["a"], "slice": []}})");
-  EXPECT_EQ(settings.warnings.size(), 7U);
+      "enable_dataloader": false, "statistics": {"list": ["a"], "slice": []}})");
+  EXPECT_EQ(settings.warnings.size(), 6U);
+  EXPECT_EQ(settings.risk_level, RiskLevel::kAll);
   EXPECT_EQ(settings.seed, 7);
   EXPECT_EQ(settings.is_deterministic, true);
   const DumpSettings binary = Loaded(R"({"task": "tensor", "dump_path": "/d", "tensor": {"file_format": "bin"}})");
@@ -273,6 +274,89 @@ TEST_F(DumpSettingsTest, IgnoresWhatIsHarmlessWithOneWarningEach) {
   EXPECT_EQ(Loaded(R"({"task": "tensor", "dump_path": "/d", "tensor": {"file_format": "bin"}})", Framework::kMindSpore)
                 .file_format,
             "bin");
+}
+
+TEST_F(DumpSettingsTest, LevelsAndTasksThatDoNotGoTogether) {
+  const auto file = [](const char* task, const char* level, const char* section = "{}") {
+    return std::string(R"({"dump_path": "/d", "task": ")") + task + R"(", "level": ")" + level + "\", \"" + task +
+           "\": " + section + "}";
+  };
+  for (const char* level : {"L0", "L1", "mix"}) {
+    EXPECT_EQ(Loaded(file("overflow_check", level)).task, Task::kOverflowCheck);
+  }
+  EXPECT_CONTAINS(Refused(file("overflow_check", "L2")), "task \"overflow_check\" has no level \"L2\"");
+  EXPECT_CONTAINS(Refused(file("overflow_check", "debug")), "\"L0\", \"L1\" or \"mix\"");
+  EXPECT_EQ(Loaded(file("overflow_check", "L2"), Framework::kMindSpore).level, Level::kL2);
+  EXPECT_CONTAINS(Refused(file("overflow_check", "mix"), Framework::kMindSpore), "\"L0\", \"L1\" or \"L2\"");
+  EXPECT_CONTAINS(Refused(file("statistics", "L2")), "level \"L2\" of PyTorch has task \"tensor\" only");
+  EXPECT_CONTAINS(Refused(file("tensor", "L2")), "exactly one API name in \"list\"");
+  EXPECT_CONTAINS(Refused(file("tensor", "L2", R"({"list": ["a"], "scope": ["Tensor.add.0.forward"]})")),
+                  "there are 2");
+  EXPECT_EQ(Loaded(file("tensor", "L2", R"({"scope": ["Tensor.add.0.forward"]})")).level, Level::kL2);
+  EXPECT_EQ(Loaded(file("tensor", "L2", R"({"list": ["Tensor.add.0.forward"]})")).level, Level::kL2);
+  EXPECT_EQ(Loaded(file("tensor", "L2"), Framework::kMindSpore).level, Level::kL2);
+  EXPECT_EQ(Loaded(file("statistics", "debug")).level, Level::kDebug);
+  for (const char* level : {"L1", "L2", "debug"}) {
+    const DumpSettings structure = Loaded(file("structure", level, R"({"list": ["a"]})"));
+    EXPECT_EQ(structure.level_name, "mix");
+    EXPECT_EQ(structure.list, Names({"a"}));
+    ASSERT_EQ(structure.warnings.size(), 1U);
+  }
+  EXPECT_TRUE(Loaded(file("structure", "L0")).warnings.empty());
+}
+
+TEST_F(DumpSettingsTest, OverflowCheckHasItsKeysAndTheFilters) {
+  const char* file = R"({"dump_path": "/d", "task": "overflow_check",
+      "overflow_check": {"overflow_nums": 3, "list": ["a"], "scope": ["Tensor.add.0.forward"], "data_mode": ["output"]}})";
+  const DumpSettings settings = Loaded(file);
+  EXPECT_EQ(settings.overflow_nums, 3);
+  EXPECT_EQ(settings.list, Names({"a"}));
+  EXPECT_EQ(settings.scope.size(), 2U);
+  EXPECT_FALSE(settings.data_mode.input);
+  EXPECT_TRUE(Loaded(file, Framework::kMindSpore).data_mode.input) << "always everything there";
+  EXPECT_EQ(
+      Loaded(R"({"dump_path": "/d", "task": "overflow_check", "overflow_check": {"overflow_nums": -1}})").overflow_nums,
+      -1);
+  EXPECT_EQ(Loaded(R"({"dump_path": "/d", "task": "overflow_check"})").overflow_nums, 1);
+}
+
+TEST_F(DumpSettingsTest, AsyncDumpNeedsAListAndNoChecksums) {
+  EXPECT_CONTAINS(Refused(R"({"dump_path": "/d", "async_dump": true, "task": "tensor"})"),
+                  "\"tensor.list\" is empty; \"async_dump\"");
+  EXPECT_TRUE(Load(R"({"dump_path": "/d", "async_dump": true, "task": "tensor", "level": "debug"})").ok());
+  EXPECT_TRUE(Load(R"({"dump_path": "/d", "async_dump": true, "task": "tensor", "tensor": {"list": ["a"]}})").ok());
+  EXPECT_CONTAINS(Refused(R"({"dump_path": "/d", "async_dump": true, "statistics": {"summary_mode": "md5"}})"),
+                  "\"statistics.summary_mode\" is \"md5\"");
+}
+
+TEST_F(DumpSettingsTest, TensorListBelongsToStatistics) {
+  EXPECT_EQ(Loaded(R"({"dump_path": "/d", "statistics": {"tensor_list": ["a"]}})").tensor_list, Names({"a"}));
+  const DumpSettings debug = Loaded(R"({"dump_path": "/d", "level": "debug", "statistics": {"tensor_list": ["a"]}})");
+  EXPECT_TRUE(debug.tensor_list.empty());
+  ASSERT_EQ(debug.warnings.size(), 1U);
+  EXPECT_CONTAINS(debug.warnings[0], "\"statistics.tensor_list\" is ignored at level \"debug\"");
+  EXPECT_CONTAINS(Refused(R"({"dump_path": "/d", "statistics": {"tensor_list": "a"}})"), "\"statistics.tensor_list\"");
+}
+
+TEST_F(DumpSettingsTest, RiskLevelYieldsToListAndScope) {
+  EXPECT_EQ(Loaded(R"({"dump_path": "/d"})").risk_level, RiskLevel::kAll);
+  EXPECT_EQ(Loaded(R"({"dump_path": "/d", "risk_level": "CORE"})").risk_level, RiskLevel::kCore);
+  const DumpSettings listed = Loaded(R"({"dump_path": "/d", "risk_level": "FOCUS", "statistics": {"list": ["a"]}})");
+  EXPECT_EQ(listed.risk_level, RiskLevel::kAll);
+  ASSERT_EQ(listed.warnings.size(), 1U);
+  EXPECT_CONTAINS(listed.warnings[0], "\"risk_level\" has no effect where \"list\" or \"scope\"");
+  EXPECT_CONTAINS(Refused(R"({"dump_path": "/d", "risk_level": "HIGH"})"), "\"CORE\", \"FOCUS\" or \"ALL\"");
+}
+
+TEST_F(DumpSettingsTest, OverlaysOfTheSupportList) {
+  const std::string overlay = folder_.Write("mine.yaml", "torch: [my_api]\n");
+  EXPECT_EQ(Loaded(R"({"dump_path": "/d", "support_list": ")" + overlay + "\"}").support_lists, Names({overlay}));
+  EXPECT_EQ(Loaded(R"({"dump_path": "/d", "support_list": [")" + overlay + "\"]}").support_lists, Names({overlay}));
+  EXPECT_TRUE(Loaded(R"({"dump_path": "/d", "support_list": ""})").support_lists.empty());
+  EXPECT_CONTAINS(Refused(R"({"dump_path": "/d", "support_list": 3})"), "\"support_list\" is 3; it must be the path");
+  EXPECT_CONTAINS(Refused(R"({"dump_path": "/d", "support_list": "/no/such.yaml"})"), "/no/such.yaml does not exist");
+  folder_.Write("mine.yaml", "torsh: [my_api]\n");
+  EXPECT_CONTAINS(Refused(R"({"dump_path": "/d", "support_list": ")" + overlay + "\"}"), "did you mean \"torch\"?");
 }
 
 TEST_F(DumpSettingsTest, TheFileOfTheReferenceToolIsAccepted) {
@@ -289,20 +373,6 @@ TEST_F(DumpSettingsTest, TheFileOfTheReferenceToolIsAccepted) {
       "max_sample": 20}})");
   ASSERT_EQ(settings.warnings.size(), 1U);
   EXPECT_CONTAINS(settings.warnings[0], "\"seed\" is ignored");
-}
-
-TEST_F(DumpSettingsTest, TasksAndLevelsOfLaterStagesAreRead) {
-  const DumpSettings overflow =
-      Loaded(R"({"task": "overflow_check", "dump_path": "/d", "overflow_check": {"overflow_nums": -1}})");
-  EXPECT_EQ(overflow.task, Task::kOverflowCheck);
-  EXPECT_EQ(overflow.overflow_nums, -1);
-  const DumpSettings structure = Loaded(R"({"task": "structure", "dump_path": "/d"})");
-  EXPECT_EQ(structure.level, Level::kMix);
-  EXPECT_EQ(structure.level_name, "mix");
-  EXPECT_EQ(structure.warnings.size(), 1U);
-  EXPECT_TRUE(Loaded(R"({"task": "structure", "dump_path": "/d", "level": "L0"})").warnings.empty());
-  EXPECT_EQ(Loaded(R"({"dump_path": "/d", "level": "L2"})").level, Level::kL2);
-  EXPECT_EQ(Loaded(R"({"dump_path": "/d", "level": "debug"})").level, Level::kDebug);
 }
 
 TEST_F(DumpSettingsTest, ManyOverlappingRangesCostLittle) {

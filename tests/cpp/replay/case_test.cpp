@@ -134,6 +134,24 @@ TEST(Case, OnlyListedNamesAreCalled) {
   EXPECT_FALSE(Plan(CaseMessage("Torch.inv.0", "[]"), ambiguous).ok());
 }
 
+TEST(Case, APatternLetsNothingBeCalled) {
+  ReplaySettings settings = TestSettings();
+  settings.names.patterns["torch"].push_back("*");
+  const auto plan = Plan(CaseMessage("Torch.load.0", "[]"), settings);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.error().message.find("only a pattern of the support list gives \"load\""), std::string::npos);
+}
+
+TEST(ReplaySettingsTest, OverlaysOfTheSupportList) {
+  const TemporaryFolder folder;
+  const std::string overlay = folder.Write("mine.yaml", "torch: [my_api, -add]\n");
+  const auto settings = ParseReplaySettings(R"({"support_list": "", "support_overlays": [")" + overlay + R"("]})");
+  ASSERT_TRUE(settings.ok()) << settings.error().message;
+  EXPECT_TRUE(settings.value().names.Contains("torch", "my_api"));
+  EXPECT_FALSE(settings.value().names.Contains("torch", "add"));
+  EXPECT_TRUE(settings.value().names.Contains("torch", "mul"));
+}
+
 TEST(Case, RaisesOneKindByOneStepAndMixturesToFloat32) {
   const auto raised = [](const std::string& api, const std::vector<std::string>& dtypes) {
     std::string args;

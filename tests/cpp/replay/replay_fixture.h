@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "base/temporary_folder.h"
 #include "replay/case.h"
 
 namespace msprobe {
@@ -44,21 +44,5 @@ inline Result<Case> Plan(const std::string& message, const ReplaySettings& setti
   if (!request.ok()) return request.error();
   return PlanCase(request.value(), settings);
 }
-
-/// A folder that is removed again.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "msprobe_replay_XXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace msprobe
