@@ -3,19 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 #include "numerics/checksum.h"
 #include "numerics/statistics.h"
+#include "record/json_writer.h"
 
 namespace msprobe {
 namespace {
-
-bool IsNonFinite(const StatisticValue& value) {
-  const double* number = std::get_if<double>(&value);
-  return number != nullptr && !std::isfinite(*number);
-}
 
 void CollectDataNames(const Element& element, std::vector<std::string>& names) {
   if (const TensorElement* tensor = element.tensor(); tensor != nullptr && !tensor->data_name.empty()) {
@@ -34,7 +29,10 @@ void CollectDataNames(const Element& element, std::vector<std::string>& names) {
 }  // namespace
 
 Collector::Collector(DumpSettings settings, Framework framework)
-    : settings_(std::move(settings)), framework_(framework), filter_(settings_) {}
+    : settings_(std::move(settings)),
+      framework_(framework),
+      filter_(settings_),
+      held_(framework, [this](FinishedRecord record) { Write(std::move(record)); }) {}
 
 bool Collector::StepSelected() const {
   return settings_.steps.empty() || std::binary_search(settings_.steps.begin(), settings_.steps.end(), step_);
@@ -59,36 +57,89 @@ Status Collector::Start(std::optional<std::int64_t> rank, ElementObject header_e
   return {};
 }
 
-Status Collector::Flush() { return writer_ ? writer_->Flush() : Status(); }
+Status Collector::Flush() {
+  if (late_ != nullptr) {
+    held_.Release(*late_);
+  }
+  return writer_ ? writer_->Flush() : Status();
+}
 
 Status Collector::EndStep() {
   collecting_ = false;
+  if (writer_ && micro_step_) {
+    writer_->AddTreeEntry({"megatron_micro_step_number", std::to_string(*micro_step_)});
+  }
+  micro_step_.reset();
+  if (late_ != nullptr) {
+    held_.Release(*late_);
+    held_.ReleaseUnknown();
+  }
   Status flushed = Flush();
   writer_.reset();
   counter_.Reset();
   filter_.Reset();
+  named_roots_.clear();
   ++step_;
   return flushed;
 }
 
-ApiCall Collector::BeginCall(std::size_t api) {
-  ApiCall call;
-  call.api = api;
-  call.number = counter_.Take(api);
+namespace {
+
+std::string Decimal(std::uint64_t number) {
   std::array<char, 24> digits;  // NOLINT: filled below
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), call.number).ptr;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return {digits.data(), end};
+}
+
+}  // namespace
+
+Call Collector::BeginCall(std::size_t api) {
+  Call call;
+  call.subject = api;
+  call.number = counter_.Take(api);
   const std::string& full_name = counter_.name(api);
-  call.name.reserve(full_name.size() + 32);
-  call.name.append(full_name).append(1, '.').append(digits.data(), end);
-  const std::size_t stem = call.name.size();
-  call.name += ".forward";
-  call.keeps_forward = filter_.Admit(call.name) && data_mode().forward;
-  call.name.resize(stem);
+  call.forward_name.reserve(full_name.size() + 32);
+  call.forward_name.append(full_name).append(1, '.').append(Decimal(call.number)).append(".forward");
+  call.keeps_forward = filter_.Admit(call.forward_name) && data_mode().forward;
   return call;
 }
 
-void Collector::AbandonCall(const ApiCall& call, const Record& begun) {
-  counter_.GiveBack(call.api, call.number);
+std::shared_ptr<ModuleCall> Collector::BeginModule(std::size_t module, std::shared_ptr<ModuleCall> parent) {
+  auto begun = std::make_shared<ModuleCall>();
+  Call& call = begun->call;
+  call.subject = module;
+  call.number = counter_.Take(module);
+  call.forward_name = counter_.name(module) + ".forward." + Decimal(call.number);
+  filter_.BeginModule(call.forward_name);
+  call.keeps_forward = filter_.Admit(call.forward_name) && data_mode().forward;
+  begun->parent = std::move(parent);
+  return begun;
+}
+
+void Collector::EndModule(const ModuleCall& module) { filter_.EndModule(module.call.forward_name); }
+
+bool Collector::BeginModuleBackward(ModuleCall& module) {
+  if (!module.admits_backward) {
+    if (const auto parent = ModuleCall::WithBackward(module.parent)) {
+      BeginModuleBackward(*parent);
+    }
+    const std::string name = module.call.Name(Direction::kBackward);
+    filter_.BeginModule(name);
+    module.admits_backward = filter_.Admit(name) && data_mode().backward;
+  }
+  return *module.admits_backward;
+}
+
+void Collector::EndModuleBackward(const ModuleCall& module) {
+  filter_.EndModule(module.call.Name(Direction::kBackward));
+}
+
+bool Collector::AdmitGradients(const std::string& record_name) {
+  return data_mode().backward && data_mode().output && filter_.Admit(record_name);
+}
+
+void Collector::AbandonCall(const Call& call, const Record& begun) {
+  counter_.GiveBack(call.subject, call.number);
   if (writer_ && saves_tensors()) {
     std::vector<std::string> names;
     for (const Member& section : begun.sections) {
@@ -101,29 +152,21 @@ void Collector::AbandonCall(const ApiCall& call, const Record& begun) {
 void Collector::LeaveToParent() {
   collecting_ = false;
   if (writer_) {
-    writer_->LeaveToParent();
-    writer_.reset();
+    StepWriter::LeaveToParent(std::move(writer_));
+    late_ = nullptr;
+    held_.Clear();
   }
 }
 
-bool Collector::AdmitBackward(const ApiCall& call) {
-  return filter_.Admit(call.name + ".backward") && data_mode().backward;
+bool Collector::AdmitBackward(const Call& call, ModuleCall* parent) {
+  if (parent != nullptr) {
+    BeginModuleBackward(*parent);
+  }
+  return filter_.Admit(call.Name(Direction::kBackward)) && data_mode().backward;
 }
 
 void Collector::Describe(TensorElement& tensor, const TensorView& view, std::string_view data_name) {
-  const Statistics statistics = ComputeStatistics(view);
-  tensor.max = statistics.max;
-  tensor.min = statistics.min;
-  tensor.mean = statistics.mean;
-  tensor.norm = statistics.norm;
-  if (framework_ == Framework::kPyTorch) {
-    if (IsNonFinite(statistics.max)) {
-      tensor.finite_max = statistics.finite_max;
-    }
-    if (IsNonFinite(statistics.min)) {
-      tensor.finite_min = statistics.finite_min;
-    }
-  }
+  SetStatistics(tensor, ComputeStatistics(view), framework_);
   if (settings_.summary_mode == SummaryMode::kMd5) {
     const std::array<char, 8> text = ChecksumText(TensorChecksum(view));
     tensor.md5.assign(text.data(), text.size());
@@ -136,10 +179,76 @@ void Collector::Describe(TensorElement& tensor, const TensorView& view, std::str
   }
 }
 
-void Collector::Add(const Record& record, std::string_view stack) {
-  if (writer_) {
-    writer_->Add(record, stack);
+void Collector::Submit(FinishedRecord record) {
+  if (!writer_) {
+    return;
   }
+  if (late_ == nullptr) {
+    Write(std::move(record));
+  } else {
+    held_.Add(std::move(record), *late_);
+  }
+}
+
+void Collector::Write(FinishedRecord record) {
+  if (writer_) {
+    writer_->Add(std::move(record));
+  }
+}
+
+void Collector::Add(Record record, std::string_view stack) { Submit({std::move(record), std::string(stack), {}}); }
+
+void Collector::Add(Record record, std::string_view stack, const TreePlace& place, Direction direction) {
+  if (!writer_) {
+    return;
+  }
+  std::vector<TreeEntry> entries;
+  if (settings_.extra_info) {
+    entries = EntriesUpTo(place.parent.get(), direction);
+    std::string parent = place.parent ? place.parent->call.Name(direction) : std::string(place.root);
+    if (!place.parent && !parent.empty() && named_roots_.insert(parent).second) {
+      entries.push_back(Entry(parent, {}));
+    }
+    entries.push_back(Entry(record.name, parent));
+  }
+  Submit({std::move(record), std::string(stack), std::move(entries)});
+}
+
+void Collector::AddModule(Record record, std::string_view stack, ModuleCall& module, Direction direction) {
+  if (writer_) {
+    Submit({std::move(record), std::string(stack),
+            settings_.extra_info ? EntriesUpTo(&module, direction) : std::vector<TreeEntry>()});
+  }
+}
+
+std::vector<TreeEntry> Collector::EntriesUpTo(ModuleCall* module, Direction direction) {
+  std::vector<TreeEntry> entries;
+  const auto side = static_cast<std::size_t>(direction);
+  while (module != nullptr && !module->in_tree[side]) {
+    module->in_tree[side] = true;
+    ModuleCall* parent = module->parent.get();
+    if (direction == Direction::kBackward) {
+      while (parent != nullptr && !parent->has_backward) {
+        parent = parent->parent.get();
+      }
+    }
+    entries.push_back(Entry(module->call.Name(direction), parent == nullptr ? "" : parent->call.Name(direction)));
+    module = parent;
+  }
+  std::reverse(entries.begin(), entries.end());  // outer ones first
+  return entries;
+}
+
+TreeEntry Collector::Entry(std::string name, const std::string& parent) const {
+  std::string value = "null";
+  if (!parent.empty()) {
+    value.clear();
+    AppendJsonString(value, parent);
+  }
+  if (micro_step_) {  // the form of pipelines (mindspore_dump.md 4.5)
+    value = "[" + value + ", " + std::to_string(*micro_step_) + "]";
+  }
+  return {std::move(name), std::move(value)};
 }
 
 std::string TensorFileName(std::string_view stem, std::string_view extension) {

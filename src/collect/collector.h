@@ -3,12 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "collect/call.h"
 #include "collect/call_counter.h"
+#include "collect/held_records.h"
 #include "collect/record_filter.h"
 #include "collect/step_writer.h"
 #include "config/dump_settings.h"
@@ -16,14 +19,6 @@
 #include "tensor/tensor_view.h"
 
 namespace msprobe {
-
-/// One outermost call of an API while collecting.
-struct ApiCall {
-  std::size_t api = 0;
-  std::uint64_t number = 0;
-  std::string name;            ///< "Prefix.api.n", without the direction
-  bool keeps_forward = false;  ///< the forward record passed the filters
-};
 
 /// What a session of one process does with calls, whatever the framework: names and numbers them, filters, describes
 /// tensors, writes. Steps and ranks are filtered here too. Not thread-safe: the Python edge calls it under the GIL.
@@ -52,29 +47,64 @@ class Collector {
   /// Flushes, closes the step's files, and begins the next step with fresh numbers.
   Status EndStep();
 
-  std::size_t RegisterApi(std::string full_name) { return counter_.Register(std::move(full_name)); }
-  ApiCall BeginCall(std::size_t api);
+  /// "Prefix.api" or "Module.name.Class"; the index stands for it in the calls below.
+  std::size_t Register(std::string full_name) { return counter_.Register(std::move(full_name)); }
+  Call BeginCall(std::size_t api);
   /// The call raised: its number may be used again, and files of `begun`, the part of its record that was made, go.
-  void AbandonCall(const ApiCall& call, const Record& begun);
-  /// Whether the backward record is kept; to be asked once, when its first gradient arrives.
-  bool AdmitBackward(const ApiCall& call);
+  void AbandonCall(const Call& call, const Record& begun);
+  /// Whether the backward record is kept; to be asked once, when its first gradient arrives. `parent`: the module it
+  /// was called in, null for none; its backward begins no later than that of an inner call.
+  bool AdmitBackward(const Call& call, ModuleCall* parent);
+
+  std::shared_ptr<ModuleCall> BeginModule(std::size_t module, std::shared_ptr<ModuleCall> parent);
+  void EndModule(const ModuleCall& module);
+  bool BeginModuleBackward(ModuleCall& module);
+  void EndModuleBackward(const ModuleCall& module);
+  /// How often the module was called in this step.
+  std::uint64_t CallCount(std::size_t module) const { return counter_.count(module); }
+  /// Whether a record that is no call (gradients of parameters) is kept.
+  bool AdmitGradients(const std::string& record_name);
+  bool has_modules() const { return settings_.level == Level::kL0 || settings_.level == Level::kMix; }
+  bool has_apis() const { return settings_.level == Level::kL1 || settings_.level == Level::kMix; }
+  /// Says which micro batch of the step runs now; from then on construct.json's values are [parent, micro step].
+  void SetMicroStep(std::int64_t micro_step) { micro_step_ = micro_step; }
   const DataMode& data_mode() const { return filter_.data_mode(); }
 
   /// Fills statistics and checksum of `tensor` from its memory and, in task tensor, queues its file under `data_name`.
   void Describe(TensorElement& tensor, const TensorView& view, std::string_view data_name);
+  /// `tensor.late` will be known when `source` has been read; records wait for it, in order. One source per collector.
+  void AwaitStatistics(LateStatistics& source) { late_ = &source; }
+  /// Whether a tensor's memory is needed, beyond its statistics.
+  bool reads_memory() const { return settings_.summary_mode == SummaryMode::kMd5 || saves_tensors(); }
+  /// Task structure records names alone.
+  bool reads_values() const { return settings_.task != Task::kStructure; }
   bool saves_tensors() const { return settings_.task == Task::kTensor; }
 
-  void Add(const Record& record, std::string_view stack);
+  /// `stack`: JSON text of its frames, empty for none.
+  void Add(Record record, std::string_view stack);
+  /// The same, with the record's place in construct.json; outer modules that are not there yet get their entries first.
+  void Add(Record record, std::string_view stack, const TreePlace& place, Direction direction);
+  /// The record of a module call itself.
+  void AddModule(Record record, std::string_view stack, ModuleCall& module, Direction direction);
 
   /// The current writer, null before the first start of a step.
   const StepWriter* writer() const { return writer_.get(); }
 
  private:
+  std::vector<TreeEntry> EntriesUpTo(ModuleCall* module, Direction direction);
+  TreeEntry Entry(std::string name, const std::string& parent) const;
+  void Submit(FinishedRecord record);
+  void Write(FinishedRecord record);
+
   DumpSettings settings_;
   Framework framework_;
   RecordFilter filter_;
   CallCounter counter_;
   std::unique_ptr<StepWriter> writer_;
+  LateStatistics* late_ = nullptr;  ///< null until a tensor's statistics are late
+  HeldRecords held_;
+  std::set<std::string> named_roots_;  ///< "optimizer", ...: those that have their entry in construct.json
+  std::optional<std::int64_t> micro_step_;
   std::int64_t step_ = 0;
   bool collecting_ = false;
 };

@@ -13,10 +13,11 @@
 namespace msprobe {
 namespace {
 
-/// Buffered text is flushed at this size, and at the latest when a record arrives this long after the last flush, so
-/// that a killed process has lost little.
-constexpr std::size_t kFlushBytes = std::size_t{256} << 10U;
+/// Text is flushed in the background this long after it came, or as soon as it has this size.
 constexpr std::chrono::milliseconds kFlushInterval{500};
+constexpr std::size_t kFlushBytes = std::size_t{256} << 10U;
+/// Where the background does not keep up, Add itself flushes at this size.
+constexpr std::size_t kMostPending = std::size_t{4} << 20U;
 
 /// On a full disk: how often it is tried again, and how much is kept in memory for the case that room is made.
 constexpr std::chrono::seconds kRetryInterval{5};
@@ -89,31 +90,55 @@ Result<std::unique_ptr<StepWriter>> StepWriter::Create(const DumpSettings& setti
 StepWriter::StepWriter(StepDirectory directory, JsonJournal dump, JsonJournal stack, JsonJournal construct,
                        Framework framework)
     : directory_(std::move(directory)),
+      pool_(std::make_unique<TensorFilePool>(framework, SynchronousSaving())),
       dump_(std::move(dump)),
       stack_(std::move(stack)),
       construct_(std::move(construct)),
-      pool_(std::make_unique<TensorFilePool>(framework, SynchronousSaving())),
-      last_flush_(std::chrono::steady_clock::now()) {}
+      timer_([this] { FlushQuietly(); }) {}
 
-void StepWriter::Add(const Record& record, std::string_view stack) {
-  if (unwritten_bytes_ + pending_bytes_ > kMostUnwritten && unwritten_bytes_ > 0 &&
-      std::chrono::steady_clock::now() - last_flush_ < kRetryInterval) {
-    ++dropped_records_;
-    return;
+void StepWriter::Add(FinishedRecord record) {
+  Pending pending{std::move(record.record.name), {}, std::move(record.stack), std::move(record.tree)};
+  AppendJson(pending.text, record.record);
+  std::size_t bytes = pending.text.size() + pending.stack.size();
+  for (const TreeEntry& entry : pending.tree) {
+    bytes += entry.name.size() + entry.value.size();
   }
-  Pending pending{record.name, {}, std::string(stack)};
-  AppendJson(pending.text, record);
-  pending_bytes_ += pending.text.size() + stack.size();
-  pending_.push_back(std::move(pending));
-  ++record_count_;
-  const auto waited = std::chrono::steady_clock::now() - last_flush_;
-  const bool due =
-      unwritten_bytes_ == 0 ? pending_bytes_ >= kFlushBytes || waited >= kFlushInterval : waited >= kRetryInterval;
-  if (due) {
-    if (Status flushed = Flush(); !flushed.ok() && !failure_) {
-      failure_ = flushed.error();  // told at the next explicit Flush; the training must not notice
+  bool is_first = false;
+  bool is_full = false;
+  bool is_behind = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (unwritten_bytes_ > 0 && unwritten_bytes_ + pending_bytes_ > kMostUnwritten) {
+      ++dropped_records_;
+      return;
     }
+    is_first = pending_.empty();
+    is_full = pending_bytes_ < kFlushBytes && pending_bytes_ + bytes >= kFlushBytes;
+    pending_bytes_ += bytes;
+    is_behind = pending_bytes_ >= kMostPending;
+    if (unwritten_bytes_ > 0) {  // the timer tries again in its own time
+      is_first = is_full = is_behind = false;
+    }
+    pending_.push_back(std::move(pending));
+    ++record_count_;
   }
+  if (is_behind) {
+    FlushQuietly();
+  } else if (is_full) {
+    timer_.Arm(FlushTimer::Clock::duration::zero());
+  } else if (is_first) {
+    timer_.Arm(kFlushInterval);
+  }
+}
+
+void StepWriter::AddTreeEntry(TreeEntry entry) {
+  const std::lock_guard lock(flush_mutex_);
+  construct_.Add(entry.name, entry.value);
+}
+
+std::uint64_t StepWriter::record_count() const {
+  const std::lock_guard lock(mutex_);
+  return record_count_;
 }
 
 bool StepWriter::SaveTensor(std::string_view name, const TensorView& view) {
@@ -128,17 +153,22 @@ void StepWriter::RemoveTensors(const std::vector<std::string>& names) {
   if (names.empty()) {
     return;
   }
-  DropNamesOf(pool_->WaitAll());
+  const std::lock_guard flushing(flush_mutex_);
+  const std::vector<TensorFilePool::Failure> failures = pool_->WaitAll();
+  if (!failures.empty()) {
+    const std::lock_guard lock(mutex_);
+    DropNamesOf(failures, pending_);
+  }
   for (const std::string& name : names) {
     ::unlink(JoinPath(tensor_folder_, name).c_str());
   }
 }
 
-void StepWriter::DropNamesOf(const std::vector<TensorFilePool::Failure>& failures) {
+void StepWriter::DropNamesOf(const std::vector<TensorFilePool::Failure>& failures, Records& records) {
   for (const TensorFilePool::Failure& failure : failures) {
     std::string key = ", \"data_name\": ";
     AppendJsonString(key, BaseName(failure.path));
-    for (Pending& pending : pending_) {
+    for (Pending& pending : records) {
       if (const std::size_t at = pending.text.find(key); at != std::string::npos) {
         pending.text.erase(at, key.size());
       }
@@ -149,31 +179,52 @@ void StepWriter::DropNamesOf(const std::vector<TensorFilePool::Failure>& failure
   }
 }
 
-void StepWriter::LeaveToParent() {
-  // The pool's threads are the parent's: it cannot be torn down here, so it stays, reachable, for good.
-  static auto& left = *new std::vector<std::unique_ptr<TensorFilePool>>();
-  left.push_back(std::move(pool_));
+void StepWriter::LeaveToParent(std::unique_ptr<StepWriter> writer) {
+  if (writer) {
+    const StepDirectory unlocked = std::move(writer->directory_);  // else the folder counts as in use after the parent
+    for (JsonJournal* journal : {&writer->dump_, &writer->stack_, &writer->construct_}) {
+      journal->Close();
+    }
+    static auto& left = *new std::vector<StepWriter*>();  // reachable for good
+    left.push_back(writer.release());
+  }
 }
 
 Status StepWriter::Flush() {
-  last_flush_ = std::chrono::steady_clock::now();
+  const std::lock_guard flushing(flush_mutex_);
+  Records records;
+  std::size_t bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    records.swap(pending_);
+    bytes = std::exchange(pending_bytes_, 0);
+  }
   // A record that names a tensor file is written only when that file is in place.
-  DropNamesOf(pool_->WaitAll());
-  const bool writes = !pending_.empty() || unwritten_bytes_ != 0;
-  for (Pending& pending : pending_) {
-    dump_.Add(pending.name, pending.text);
-    if (!pending.stack.empty()) {
-      stack_.Add(pending.name, pending.stack);
+  if (const std::vector<TensorFilePool::Failure> failures = pool_->WaitAll(); !failures.empty()) {
+    const std::lock_guard lock(mutex_);
+    DropNamesOf(failures, records);
+    DropNamesOf(failures, pending_);
+  }
+  for (const Pending& record : records) {
+    dump_.Add(record.name, record.text);
+    if (!record.stack.empty()) {
+      stack_.Add(record.name, record.stack);
+    }
+    for (const TreeEntry& entry : record.tree) {
+      construct_.Add(entry.name, entry.value);
     }
   }
-  pending_.clear();
-  unwritten_bytes_ += std::exchange(pending_bytes_, 0);
-  if (writes) {
-    if (Status written = WriteJournals(); !written.ok()) {
-      return written;
-    }
+  const Status written = WriteJournals();
+  const std::lock_guard lock(mutex_);
+  if (!written.ok()) {
+    unwritten_bytes_ += bytes;
+    timer_.Arm(kRetryInterval);
+    return written;
   }
   unwritten_bytes_ = 0;
+  if (bytes != 0) {
+    CheckFolder();  // writing to a file that somebody has deleted succeeds
+  }
   if (dropped_records_ != 0) {
     return Error{ErrorCode::kOutput, std::to_string(std::exchange(dropped_records_, 0)) +
                                          " records are lost: there was no room for them in " + directory_.path()};
@@ -184,20 +235,34 @@ Status StepWriter::Flush() {
   return {};
 }
 
+void StepWriter::FlushQuietly() {
+  if (const Status flushed = Flush(); !flushed.ok()) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) {
+      failure_ = flushed.error();  // told at the next explicit Flush; the training must not notice
+    }
+  }
+}
+
 Status StepWriter::WriteJournals() {
+  if (dump_.buffered_bytes() + stack_.buffered_bytes() + construct_.buffered_bytes() == 0) {
+    return {};
+  }
   for (JsonJournal* journal : {&dump_, &stack_, &construct_}) {
     if (Status written = journal->Flush(); !written.ok()) {
       return written;
     }
   }
-  // Writing to a file that somebody has deleted succeeds.
+  return {};
+}
+
+void StepWriter::CheckFolder() {
   if (!folder_gone_ && ::access(JoinPath(directory_.path(), "dump.json").c_str(), F_OK) != 0 && errno == ENOENT) {
     folder_gone_ = true;
-    return Error{ErrorCode::kOutput, directory_.path() +
-                                         " was deleted or moved away while it was written; the records " +
-                                         "of this step go where it went, later steps make their folders anew"};
+    failure_ =
+        Error{ErrorCode::kOutput, directory_.path() + " was deleted or moved away while it was written; the records " +
+                                      "of this step go where it went, later steps make their folders anew"};
   }
-  return {};
 }
 
 }  // namespace msprobe

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "python/gradient_hooks.h"
+#include "python/guarded.h"
+#include "python/module_stack.h"
 #include "python/operator_note.h"
+#include "python/outermost_call.h"
 
 namespace msprobe {
 namespace {
@@ -22,9 +25,14 @@ struct ApiRecorder {
 
 PyTypeObject* api_recorder_type = nullptr;
 
+/// How deep this thread is in calls that run autograd's engine. Its own Python code is not the user's: in there only
+/// what backward nodes call is recorded (decisions 6).
+thread_local int engine_depth = 0;
+
 /// A call between its begin and its end.
 struct PendingCall {
-  ApiCall call;
+  Call call;
+  std::shared_ptr<ModuleCall> module;  ///< the module it was called in
   Record forward;
   std::vector<InputEdge> inputs;
   std::optional<std::uint64_t> sequence_number;
@@ -43,6 +51,11 @@ void Begin(Recording& recording, int api, PyObject* arguments, PyObject* keyword
   const TorchAccess::Quiet quiet(recording.torch);
   Collector& collector = recording.collector;
   pending.call = collector.BeginCall(static_cast<std::size_t>(api));
+  if (collector.has_modules()) {
+    if (const OpenModule* open = ModuleStack::Innermost(recording)) {
+      pending.module = open->module;
+    }
+  }
   if (collector.data_mode().backward) {
     pending.inputs = ReadInputEdges(recording.torch, arguments, keywords);
     pending.sequence_number = recording.torch.NextSequenceNumber();
@@ -50,8 +63,8 @@ void Begin(Recording& recording, int api, PyObject* arguments, PyObject* keyword
   if (!pending.call.keeps_forward) {
     return;
   }
-  pending.forward.name = pending.call.name + ".forward";
-  if (collector.data_mode().input) {
+  pending.forward.name = pending.call.forward_name;
+  if (collector.data_mode().input && collector.reads_values()) {
     ElementObject& sections = pending.forward.sections;
     sections.push_back(Member{"input_args", recording.values.CaptureTuple(arguments, pending.forward.name, "input")});
     sections.push_back(Member{"input_kwargs", recording.values.CaptureKeywords(keywords, pending.forward.name)});
@@ -62,36 +75,22 @@ void End(const std::shared_ptr<Recording>& recording, PendingCall& pending, PyOb
   const TorchAccess::Quiet quiet(recording->torch);
   Collector& collector = recording->collector;
   if (pending.call.keeps_forward) {
-    if (collector.data_mode().output) {
+    if (collector.data_mode().output && collector.reads_values()) {
       pending.forward.sections.push_back(
           Member{"output", recording->values.CaptureOutput(output, pending.forward.name)});
     }
-    static const std::string no_stack;
-    collector.Add(pending.forward, recording->collects_stacks ? recording->stack.Text() : no_stack);
+    const StackDescription stack = recording->DescribeStack();
+    MarkRecomputed(pending.forward, stack);
+    if (collector.has_modules()) {
+      collector.Add(std::move(pending.forward), stack.text, TreePlace{pending.module, stack.root}, Direction::kForward);
+    } else {
+      collector.Add(std::move(pending.forward), stack.text);
+    }
   }
   if (collector.data_mode().backward) {
-    HookGradients(recording, std::move(pending.call), pending.inputs, output, pending.sequence_number);
+    HookGradients(recording, GradientSubject{std::move(pending.call), nullptr, std::move(pending.module)},
+                  pending.inputs, output, pending.sequence_number);
   }
-}
-
-enum class Outcome { kDone, kFailed, kInterrupted };
-
-/// Runs one stage of recording; a failure is told once and makes the rest of this call's recording void. An interrupt
-/// stays pending.
-template <typename Stage>
-Outcome Guarded(Recording& recording, const char* where, const Stage& stage) {
-  try {
-    stage();
-    return Outcome::kDone;
-  } catch (const PythonError&) {
-    if (IsInterrupt()) {
-      return Outcome::kInterrupted;
-    }
-    recording.ReportPythonError(where);
-  } catch (const std::exception& error) {
-    recording.Report(where, error.what());
-  }
-  return Outcome::kFailed;
 }
 
 PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, int api, PyObject* function, PyObject* arguments,
@@ -99,9 +98,13 @@ PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, int api, PyO
   PendingCall pending;
   const Outcome begun = Guarded(*recording, "recording the inputs of a call",
                                 [&] { Begin(*recording, api, arguments, keywords, pending); });
-  PyObject* output = begun == Outcome::kInterrupted ? nullptr : PyObject_Call(function, arguments, keywords);
+  PyObject* output = nullptr;
+  if (begun != Outcome::kInterrupted) {
+    const OutermostCall running;
+    output = PyObject_Call(function, arguments, keywords);
+  }
   if (output == nullptr) {
-    if (!pending.call.name.empty()) {
+    if (!pending.call.forward_name.empty()) {
       recording->collector.AbandonCall(pending.call, pending.forward);
     }
     return nullptr;
@@ -112,6 +115,25 @@ PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, int api, PyO
     return nullptr;
   }
   return output;
+}
+
+/// Calls that a function makes are not dispatched to the mode that handles it. What backward makes again (activation
+/// checkpointing) must be seen: the mode goes back on the stack; the engine's threads inherit it.
+PyObject* CallEngine(const Recording& recording, PyObject* mode, PyObject* function, PyObject* arguments,
+                     PyObject* keywords) {
+  const Object entered = Object::Steal(PyObject_CallOneArg(recording.enter_mode.get(), mode));
+  if (!entered) {
+    return nullptr;
+  }
+  ++engine_depth;
+  PyObject* result = PyObject_Call(function, arguments, keywords);
+  --engine_depth;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  Object::Steal(PyObject_CallOneArg(recording.leave_mode.get(), mode));
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  return result;
 }
 
 PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keyword_names) {
@@ -132,7 +154,10 @@ PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t f
   const int note = TakeOperatorNote(function, call_arguments);
   if (recording->collector.collecting() && reinterpret_cast<ApiRecorder*>(self)->number == recording->newest_recorder) {
     const int api = note >= 0 ? note : FindApi(*recording, function);
-    if (api >= 0) {
+    if (api == kEngineFunction && recording->enter_mode) {
+      return CallEngine(*recording, arguments[0], function, call_arguments, keywords);
+    }
+    if (api >= 0 && !OutermostCall::IsRunning() && (engine_depth == 0 || recording->torch.IsInBackward())) {
       return RecordedCall(recording, api, function, call_arguments, keywords);
     }
   }

@@ -55,9 +55,24 @@ std::string SourceLine(PyObject* file_name, int line) {
   return std::string(source.substr(0, source.find_last_not_of(" \t\r\n\f") + 1));
 }
 
+/// Optimizers run through a wrapper of torch's; clipping has the same function names everywhere; checkpointing makes a
+/// forward again from an unpack hook, or from the backward of its own function where it is reentrant.
+void Classify(const PyCodeObject& code, std::string_view& root, bool& is_recomputed) {
+  const std::string_view file = Utf8(code.co_filename);
+  const std::string_view name = Utf8(code.co_name);
+  if (name == "wrapper" && file.ends_with("torch/optim/optimizer.py")) {
+    root = "optimizer";
+  } else if (name == "clip_grad_norm_" || name == "clip_grad_norm" || name == "clip_grad_value_") {
+    root = "clip_grad";
+  } else if (file.ends_with("torch/utils/checkpoint.py") &&
+             (name == "backward" || name == "unpack_hook" || name == "recompute_fn")) {
+    is_recomputed = true;
+  }
+}
+
 }  // namespace
 
-const std::string& CallStack::Text() {
+StackDescription CallStack::Describe() {
   walked_.clear();
   std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a over addresses and offsets
   for (Object frame = CurrentFrame(); frame; frame = Caller(frame.get())) {
@@ -71,7 +86,7 @@ const std::string& CallStack::Text() {
   const auto [begin, end] = entries_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
     if (it->second.frames == walked_) {
-      return it->second.text;
+      return it->second.Description();
     }
   }
   if (entries_.size() >= kMostEntries) {
@@ -83,15 +98,17 @@ const std::string& CallStack::Text() {
   for (const Frame& frame : walked_) {
     entry.codes.push_back(Object::Borrow(reinterpret_cast<PyObject*>(frame.code)));
   }
-  entry.text = Render();
-  return entries_.emplace(hash, std::move(entry))->second.text;
+  Render(entry);
+  return entries_.emplace(hash, std::move(entry))->second.Description();
 }
 
-std::string CallStack::Render() {
-  std::string text = "[";
+void CallStack::Render(Entry& entry) {
+  std::string& text = entry.text;
+  text = "[";
   for (Object frame = CurrentFrame(); frame; frame = Caller(frame.get())) {
     Object code = CodeOf(frame.get());
     const int line = PyFrame_GetLineNumber(reinterpret_cast<PyFrameObject*>(frame.get()));
+    Classify(*reinterpret_cast<PyCodeObject*>(code.get()), entry.root, entry.is_recomputed);
     const std::string frame_text = FrameText(reinterpret_cast<PyCodeObject*>(code.get()), line);
     if (!frame_text.empty()) {
       text += text.size() == 1 ? "" : ", ";
@@ -99,7 +116,6 @@ std::string CallStack::Render() {
     }
   }
   text += ']';
-  return text;
 }
 
 std::string CallStack::FrameText(PyCodeObject* code, int line) {

@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -9,9 +10,16 @@
 #include "config/support_list.h"
 #include "python/api_recorder.h"
 #include "python/bindings.h"
-#include "python/gradient_hooks.h"
+#include "python/distributed_call.h"
+#include "python/compiled_regions.h"
+#include "python/backward_record.h"
+#include "python/module_recorder.h"
+#include "python/node_hook.h"
+#include "python/parameter_gradients.h"
 #include "python/operator_note.h"
+#include "python/pending_output.h"
 #include "python/recording.h"
+#include "python/work_watch.h"
 
 namespace nb = nanobind;
 
@@ -48,6 +56,24 @@ class DumpSession {
 
   void SetApiTable(nb::dict table) { recording_->api_table = Object::Borrow(table.ptr()); }
   void SetErrorCallback(nb::object callback) { recording_->on_error = Object::Borrow(callback.ptr()); }
+  void SetModeSwitch(nb::object enter, nb::object leave) {
+    recording_->enter_mode = Object::Borrow(enter.ptr());
+    recording_->leave_mode = Object::Borrow(leave.ptr());
+  }
+  /// Registers a module of the model and returns its index and its two hooks. `path`: dotted names inside the model.
+  nb::tuple ModuleHooks(const std::string& path, const std::string& class_name, std::vector<std::string> parameters) {
+    const std::string name = "Module." + path + "." + class_name;
+    const std::size_t module = collector().Register(name);
+    recording_->modules.Register(module, path);
+    recording_->parameter_gradients.Register(module, name, std::move(parameters));
+    return Translated([&] {
+      return nb::make_tuple(module, ToPython(MakeModuleHook(recording_, module, true)),
+                            ToPython(MakeModuleHook(recording_, module, false)));
+    });
+  }
+  nb::object ParameterHook(const nb::object& parameter, std::vector<std::pair<std::size_t, std::size_t>> owners) {
+    return Translated([&] { return ToPython(MakeParameterHook(recording_, parameter.ptr(), std::move(owners))); });
+  }
   nb::object Recorder() {
     return Translated([&] { return ToPython(MakeApiRecorder(recording_)); });
   }
@@ -62,9 +88,32 @@ class DumpSession {
     RaiseIfFailed(collector().Start(rank, std::move(extra)));
     return first ? collector().writer()->directory().warning() : std::string();
   }
+  void Pause() {
+    FinishOpenModules(*recording_);
+    collector().Pause();
+  }
   void EndStep() {
+    Pause();
+    PendingOutput::GiveUpAll(*recording_);
+    ForgetWork();
     FinishOpenBackwards(*recording_);
+    recording_->parameter_gradients.FinishStep(*recording_);
+    recording_->modules.Reset();
     RaiseIfFailed(collector().EndStep());
+  }
+  void LeaveToParent() {
+    PendingOutput::ForgetAll(*recording_);
+    ForgetWork();
+    collector().LeaveToParent();
+  }
+  /// A callable for a function of torch.distributed; `parameters`: the names of its parameters.
+  nb::object MakeDistributedCall(std::size_t index, std::string name, std::vector<std::string> parameters,
+                                 const nb::object& original) {
+    DistributedApi api{index, std::move(name), std::move(parameters), {}};
+    if (const IgnoreRule* rule = recording_->ignore_rules.Find("Distributed." + api.name)) {
+      api.ignored = *rule;
+    }
+    return Translated([&] { return ToPython(msprobe::MakeDistributedCall(recording_, std::move(api), original.ptr())); });
   }
   std::string Folder() {
     return collector().writer() == nullptr ? std::string() : collector().writer()->directory().path();
@@ -80,8 +129,13 @@ class DumpSession {
 void BindCollect(nb::module_& m) {
   Translated([] {
     InitialiseApiRecorder();
-    InitialiseGradientHooks();
+    InitialiseDistributedCalls();
+    InitialiseWorkWatch();
+    InitialiseNodeHooks();
+    InitialiseModuleHooks();
+    InitialiseParameterHooks();
     InitialiseOperatorNotes();
+    InitialiseCompiledRegions();
     return 0;
   });
   nb::class_<DumpSession>(m, "DumpSession")
@@ -115,18 +169,33 @@ void BindCollect(nb::module_& m) {
           "rank_selected",
           [](DumpSession& s, std::optional<std::int64_t> rank) { return s.collector().RankSelected(rank); },
           nb::arg("rank").none())
-      .def("register_api", [](DumpSession& s, std::string name) { return s.collector().RegisterApi(std::move(name)); })
+      .def("register_api", [](DumpSession& s, std::string name) { return s.collector().Register(std::move(name)); })
       .def("set_api_table", &DumpSession::SetApiTable)
+      .def("set_mode_switch", &DumpSession::SetModeSwitch)
+      .def("module_hooks", &DumpSession::ModuleHooks)
+      .def("parameter_hook", &DumpSession::ParameterHook)
+      .def("set_micro_step", [](DumpSession& s, std::int64_t n) { s.collector().SetMicroStep(n); })
+      .def_prop_ro("wants_parameter_gradients",
+                   [](DumpSession& s) { return s.collector().data_mode().backward && s.collector().data_mode().output; })
+      .def_prop_ro("has_modules", [](DumpSession& s) { return s.collector().has_modules(); })
+      .def_prop_ro("has_apis", [](DumpSession& s) { return s.collector().has_apis(); })
+      .def_prop_ro("unreached_inputs", [](DumpSession& s) { return s.recording().unreached_inputs; })
       .def("set_error_callback", &DumpSession::SetErrorCallback)
       .def("recorder", &DumpSession::Recorder)
+      .def("load_ignore_rules", [](DumpSession& s, const std::string& path) {
+        s.recording().ignore_rules = ValueOrRaise(IgnoreRules::Load(path));
+      })
+      .def("make_distributed_call", &DumpSession::MakeDistributedCall)
       .def("start", &DumpSession::Start, nb::arg("rank").none(), nb::arg("metadata"))
-      .def("pause", [](DumpSession& s) { s.collector().Pause(); })
-      .def("leave_to_parent", [](DumpSession& s) { s.collector().LeaveToParent(); })
+      .def("pause", &DumpSession::Pause)
+      .def("leave_to_parent", &DumpSession::LeaveToParent)
       .def("flush", [](DumpSession& s) { RaiseIfFailed(s.collector().Flush()); })
       .def("end_step", &DumpSession::EndStep);
 
-  m.def("make_operator_note", [](nb::object original, int index) {
-    return Translated([&] { return ToPython(MakeOperatorNote(original.ptr(), index)); });
+  m.def("watched_work_count", &WatchedWorkCount);
+  m.attr("ENGINE_FUNCTION") = kEngineFunction;
+  m.def("make_operator_note", [](nb::object original, nb::object target, int index) {
+    return Translated([&] { return ToPython(MakeOperatorNote(original.ptr(), target.ptr(), index)); });
   });
   m.def("pytorch_support_list", [](const std::string& path) {
     const SupportList list = ValueOrRaise(LoadPyTorchSupportList(path));

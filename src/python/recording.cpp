@@ -10,6 +10,14 @@ constexpr std::size_t kMostReports = 100;
 
 }  // namespace
 
+StackDescription Recording::DescribeStack() { return collects_stacks ? stack.Describe() : StackDescription{}; }
+
+void MarkRecomputed(Record& forward, const StackDescription& stack) {
+  if (stack.is_recomputed) {
+    forward.sections.push_back(Member{"is_recompute", Element(true)});
+  }
+}
+
 void Recording::Report(const char* where, const std::string& what) {
   const std::string line = std::string("a failure while ") + where + ", the training goes on: " + what;
   if (reported.size() >= kMostReports || !reported.insert(line).second) {

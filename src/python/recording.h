@@ -6,13 +6,19 @@
 #include <string>
 
 #include "collect/collector.h"
+#include "config/ignore_rules.h"
 #include "python/call_stack.h"
+#include "python/module_stack.h"
+#include "python/parameter_gradients.h"
 #include "python/torch_access.h"
 #include "python/value_capture.h"
 
 namespace msprobe {
 
 class BackwardRecord;
+
+/// Stands in the API table for functions that run autograd's engine: they are no records, but what they call may be.
+inline constexpr int kEngineFunction = -2;
 
 /// What the hooks of one debugger share. Python owns it through the binding; hooks on autograd nodes hold it by shared
 /// pointer, for they may fire after the debugger is gone.
@@ -27,20 +33,30 @@ struct Recording {
   Collector collector;
   CallStack stack;
   ValueCapture values;
-  Object api_table;  ///< dict: function object -> index of the API
-  Object on_error;   ///< called with one line of text, once per kind of failure
+  IgnoreRules ignore_rules;
+  Object api_table;               ///< dict: function object -> index of the API, or kEngineFunction
+  Object enter_mode, leave_mode;  ///< put the mode on this thread's stack again, and take it off
+  Object on_error;                ///< called with one line of text, once per kind of failure
   std::set<std::string> reported;
   /// Started, but some of their gradients are still to come; in order of their calls.
   std::map<std::uint64_t, BackwardRecord*> open_backwards;
   std::uint64_t next_backward_id = 0;
   std::uint64_t unreached_inputs = 0;  ///< calls whose input gradients cannot be told from the graph (decisions 4)
   bool collects_stacks = true;
+  ModuleCalls modules;
+  ParameterGradients parameter_gradients;
   /// Recorders made earlier than the newest are out of use: one may be left in a thread that did not stop it itself.
   std::uint64_t newest_recorder = 0;
+
+  /// The stack of the current call; its text is empty where stacks are not collected.
+  StackDescription DescribeStack();
 
   /// A failure inside the tool is told once and never reaches the training. Takes over a pending Python exception.
   void Report(const char* where, const std::string& what);
   void ReportPythonError(const char* where);
 };
+
+/// Says in a forward record that it comes from activation checkpointing, which makes calls again in backward.
+void MarkRecomputed(Record& forward, const StackDescription& stack);
 
 }  // namespace msprobe

@@ -136,6 +136,10 @@ TorchAccess::TorchAccess(PyObject* helpers) : helpers_(Object::Borrow(helpers)) 
   if (next_sequence_number_.get() == Py_None) {
     next_sequence_number_ = Object();
   }
+  graph_task_ = Checked(PyObject_GetAttrString(helpers, "current_graph_task"));
+  if (graph_task_.get() == Py_None) {
+    graph_task_ = Object();
+  }
   Object capsule =
       Object::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type_), "__dlpack_c_exchange_api__"));
   if (capsule) {
@@ -244,8 +248,12 @@ std::optional<TensorMemory> TorchAccess::Memory(PyObject* tensor) const {
   return memory;
 }
 
-Object TorchAccess::DescribeUnusual(PyObject* tensor) const {
-  return Checked(PyObject_CallOneArg(describe_.get(), tensor));
+Object TorchAccess::DescribeUnusual(PyObject* tensor, PyObject* statistics) const {
+  return Checked(PyObject_CallFunctionObjArgs(describe_.get(), tensor, statistics, nullptr));
+}
+
+Object TorchAccess::MakeDeviceStatistics() const {
+  return Checked(PyObject_CallMethod(helpers_.get(), "DeviceStatistics", nullptr));
 }
 
 Object TorchAccess::AddGradients(PyObject* a, PyObject* b) const {
@@ -283,6 +291,29 @@ bool TorchAccess::IsAccumulateGrad(PyObject* node) const {
   }
   return false;
 }
+
+Object TorchAccess::ParameterGradient(PyObject* parameter) const {
+  for (const char* name : {"main_grad", "grad"}) {
+    Object gradient = Object::Steal(PyObject_GetAttrString(parameter, name));
+    PyErr_Clear();
+    if (gradient && gradient.get() != Py_None) {
+      return gradient;
+    }
+  }
+  return Object::Borrow(Py_None);
+}
+
+bool TorchAccess::IsInBackward() const {
+  if (!graph_task_) {
+    return false;
+  }
+  Object task = Object::Steal(PyObject_CallNoArgs(graph_task_.get()));
+  const long number = task ? PyLong_AsLong(task.get()) : -1;
+  PyErr_Clear();
+  return number >= 0;
+}
+
+bool TorchAccess::Quiet::IsActive() { return quiet_depth > 0; }
 
 TorchAccess::Quiet::Quiet(const TorchAccess& torch) : torch_(torch) {
   if (quiet_depth++ == 0) {

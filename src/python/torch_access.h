@@ -42,14 +42,19 @@ class TorchAccess {
   std::optional<TensorMemory> Memory(PyObject* tensor) const;
   bool RequiresGrad(PyObject* tensor) const { return BoolAttribute(tensor, names_.requires_grad); }
   std::int64_t StorageOffset(PyObject* tensor) const;
-  /// tensor_access.describe(tensor): see there. For everything that Memory does not read.
-  Object DescribeUnusual(PyObject* tensor) const;
+  /// tensor_access.describe(tensor, statistics): see there. For everything that Memory does not read.
+  Object DescribeUnusual(PyObject* tensor, PyObject* statistics) const;
+  Object MakeDeviceStatistics() const;
   /// Sum of two gradients of one input; a new tensor.
   Object AddGradients(PyObject* a, PyObject* b) const;
   /// autograd's counter for nodes of this thread; absent where torch lacks it.
   std::optional<std::uint64_t> NextSequenceNumber() const;
   std::optional<std::uint64_t> SequenceNumber(PyObject* node) const;
   bool IsAccumulateGrad(PyObject* node) const;
+  /// A parameter's gradient after accumulation (`main_grad` where a framework keeps it there), or None.
+  Object ParameterGradient(PyObject* parameter) const;
+  /// Whether this thread runs a node of a backward pass.
+  bool IsInBackward() const;
 
   bool BoolAttribute(PyObject* object, PyObject* name) const;
 
@@ -57,6 +62,8 @@ class TorchAccess {
   class Quiet {
    public:
     explicit Quiet(const TorchAccess& torch);
+    /// Whether this thread is inside the tool.
+    static bool IsActive();
     ~Quiet();
     Quiet(const Quiet&) = delete;
     Quiet& operator=(const Quiet&) = delete;
@@ -77,7 +84,7 @@ class TorchAccess {
 
   TorchNames names_{};
   Object helpers_;
-  Object describe_, add_gradients_, next_sequence_number_, disable_torch_function_;
+  Object describe_, add_gradients_, next_sequence_number_, graph_task_, disable_torch_function_;
   PyTypeObject *tensor_type_ = nullptr, *parameter_type_ = nullptr, *size_type_ = nullptr, *dtype_type_ = nullptr,
                *device_type_ = nullptr;
   const dlpack::ExchangeApi* exchange_ = nullptr;

@@ -2,10 +2,14 @@
 
 #include <array>
 #include <charconv>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
+
+#include "python/container_items.h"
+#include "python/distributed_values.h"
+#include "python/numpy_values.h"
+#include "python/plain_values.h"
 
 namespace msprobe {
 namespace {
@@ -30,79 +34,10 @@ std::string Stem(std::string_view record_name, std::string_view category, bool s
   return stem.append(1, '.').append(category);
 }
 
-/// UTF-8 text; surrogates become '?'.
-std::string Text(PyObject* unicode) {
-  Py_ssize_t size = 0;
-  if (const char* text = PyUnicode_AsUTF8AndSize(unicode, &size)) {
-    return {text, static_cast<std::size_t>(size)};
-  }
-  PyErr_Clear();
-  Object bytes = Checked(PyUnicode_AsEncodedString(unicode, "utf-8", "replace"));
-  return {PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get()))};
-}
-
-std::string StrOf(PyObject* object) {
-  Object text = Checked(PyObject_Str(object));
-  return Text(text.get());
-}
-
-/// A Python int as the smallest kind that holds it; beyond 64 bits as double, as a JSON reader would.
-Element Integer(PyObject* value) {
-  int overflow = 0;
-  const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-  if (overflow == 0) {
-    return Element(static_cast<std::int64_t>(number));
-  }
-  if (overflow > 0) {
-    const unsigned long long large = PyLong_AsUnsignedLongLong(value);
-    if (PyErr_Occurred() == nullptr) {
-      return Element(static_cast<std::uint64_t>(large));
-    }
-    PyErr_Clear();
-  }
-  const double inexact = PyLong_AsDouble(value);
-  if (PyErr_Occurred() == nullptr) {
-    return Element(inexact);
-  }
-  PyErr_Clear();
-  const double infinity = std::numeric_limits<double>::infinity();
-  return Element(overflow > 0 ? infinity : -infinity);
-}
-
-/// Anything with __index__ as an integer, else null: slice ends may be numpy integers or tensors.
-Element Index(PyObject* value) {
-  if (value == Py_None) {
-    return {};
-  }
-  Object number = Object::Steal(PyNumber_Index(value));
-  if (!number) {
-    PyErr_Clear();
-    return {};
-  }
-  return Integer(number.get());
-}
-
 struct Leaving {
   ContainerPath& path;
   ~Leaving() { path.Leave(); }
 };
-
-StatisticValue StatisticOf(PyObject* value) {
-  if (value == Py_None) {
-    return {};
-  }
-  if (PyBool_Check(value)) {
-    return value == Py_True;
-  }
-  if (PyLong_Check(value)) {
-    const long long number = PyLong_AsLongLong(value);
-    PyErr_Clear();
-    return static_cast<std::int64_t>(number);
-  }
-  const double number = PyFloat_AsDouble(value);
-  PyErr_Clear();
-  return number;
-}
 
 }  // namespace
 
@@ -116,7 +51,14 @@ Element ValueCapture::CaptureKeywords(PyObject* dict, std::string_view record_na
     return Element(ElementObject{});
   }
   ContainerPath path;
-  return CaptureDict(dict, Stem(record_name, "kwargs", collector_.saves_tensors()), path);
+  return CaptureKeyed(dict, Stem(record_name, "kwargs", collector_.saves_tensors()), path);
+}
+
+Element ValueCapture::CaptureParameters(PyObject* dict, std::string_view record_name) {
+  ContainerPath path;
+  Element parameters = CaptureKeyed(dict, Stem(record_name, "parameters", collector_.saves_tensors()), path);
+  std::erase_if(std::get<ElementObject>(parameters.value), [](const Member& m) { return m.value.is_null(); });
+  return parameters;
 }
 
 Element ValueCapture::CaptureOutput(PyObject* value, std::string_view record_name) {
@@ -157,38 +99,31 @@ Element ValueCapture::CaptureUnguarded(PyObject* value, const std::string& file_
   if (torch_.IsTensor(value)) {
     return CaptureTensor(value, file_stem);
   }
-  if (PyBool_Check(value)) {
-    return Typed("bool", value == Py_True);
-  }
-  if (PyLong_CheckExact(value)) {
-    if (key == "device") {
-      return Typed("torch.device", StrOf(value));
-    }
-    auto typed = std::make_unique<TypedElement>();
-    typed->type = "int";
-    typed->value = Integer(value);
-    return Element(std::move(typed));
-  }
-  if (PyFloat_CheckExact(value)) {
-    return Typed("float", PyFloat_AS_DOUBLE(value));
-  }
-  if (PyUnicode_Check(value)) {
-    return Typed(key == "device" ? "torch.device" : "str", Text(value));
-  }
-  if (Py_TYPE(value) == torch_.size_type()) {
-    ElementList sizes;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
-      sizes.push_back(Index(PyTuple_GET_ITEM(value, i)));
-    }
-    return Typed("torch.Size", std::move(sizes));
-  }
-  if (PyTuple_Check(value) || PyList_Check(value)) {
+  if ((PyTuple_Check(value) && Py_TYPE(value) != torch_.size_type()) || PyList_Check(value)) {
     return CaptureSequence(value, file_stem, path);
   }
-  if (PyDict_Check(value)) {
-    return CaptureDict(value, file_stem, path);
+  const bool is_builtin =
+      PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) || PyBool_Check(value);
+  if (is_builtin) {
+    return std::move(*CapturePlainValue(torch_, value, key));
   }
-  return CaptureOther(value, file_stem, path);
+  if (std::optional<Element> numpy = CaptureNumpy(value, collector_, file_stem)) {
+    return std::move(*numpy);
+  }
+  if (std::optional<Element> plain = CapturePlainValue(torch_, value, key)) {
+    return std::move(*plain);
+  }
+  if (PyDict_CheckExact(value)) {
+    return CaptureKeyed(value, file_stem, path);
+  }
+  if (std::optional<Element> element = CaptureDistributed(value, [&](PyObject* tensor) {
+        std::string stem = file_stem;
+        AppendPart(stem, "tensor");
+        return CaptureValue(tensor, std::move(stem), {}, path);
+      })) {
+    return std::move(*element);
+  }
+  return CaptureKeyed(value, file_stem, path);
 }
 
 Element ValueCapture::CaptureSequence(PyObject* sequence, const std::string& file_stem, ContainerPath& path) {
@@ -208,21 +143,21 @@ Element ValueCapture::CaptureSequence(PyObject* sequence, const std::string& fil
   return Element(std::move(list));
 }
 
-Element ValueCapture::CaptureDict(PyObject* dict, const std::string& file_stem, ContainerPath& path) {
-  if (!path.Enter(dict)) {
+Element ValueCapture::CaptureKeyed(PyObject* value, const std::string& file_stem, ContainerPath& path) {
+  const Object items = KeyedItems(value);
+  if (!items || !path.Enter(value)) {
     return {};
   }
   const Leaving leaving{path};
-  Object items = Checked(PyDict_Items(dict));
   ElementObject object;
   object.reserve(static_cast<std::size_t>(PyList_GET_SIZE(items.get())));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()) && path.Spend(); ++i) {
     PyObject* pair = PyList_GET_ITEM(items.get(), i);
-    std::string key = StrOf(PyTuple_GET_ITEM(pair, 0));
+    std::string key = TextOf(PyTuple_GET_ITEM(pair, 0));
     std::string stem = file_stem;
     AppendPart(stem, key);
-    Element value = CaptureValue(PyTuple_GET_ITEM(pair, 1), std::move(stem), key, path);
-    object.push_back(Member{std::move(key), std::move(value)});
+    Element part = CaptureValue(PyTuple_GET_ITEM(pair, 1), std::move(stem), key, path);
+    object.push_back(Member{std::move(key), std::move(part)});
   }
   return Element(std::move(object));
 }
@@ -247,145 +182,44 @@ Element ValueCapture::CaptureTensor(PyObject* tensor, std::string_view file_stem
 }
 
 Element ValueCapture::CaptureUnusualTensor(PyObject* tensor, std::string_view file_stem) {
-  // describe() gives (type, dtype, shape, requires_grad, plain host tensor or None, further keys or None).
-  Object facts = torch_.DescribeUnusual(tensor);
+  // describe() gives (type, dtype, shape, requires_grad, value, further keys or None, layout or None, failure or None).
+  Object facts = torch_.DescribeUnusual(tensor, collector_.reads_memory() ? Py_None : devices_.starter());
   auto element = std::make_unique<TensorElement>();
-  element->type = Text(PyTuple_GetItem(facts.get(), 0));
-  element->dtype = Text(PyTuple_GetItem(facts.get(), 1));
+  element->type = Utf8Text(PyTuple_GetItem(facts.get(), 0));
+  element->dtype = Utf8Text(PyTuple_GetItem(facts.get(), 1));
   PyObject* shape = PyTuple_GetItem(facts.get(), 2);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
     element->shape.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i)));
   }
   element->requires_grad = PyTuple_GetItem(facts.get(), 3) == Py_True;
-  PyObject* host = PyTuple_GetItem(facts.get(), 4);
-  std::optional<TensorMemory> memory = host == Py_None ? std::nullopt : torch_.Memory(host);
-  if (memory) {
+  PyObject* value = PyTuple_GetItem(facts.get(), 4);
+  const bool is_late = value != nullptr && PyTuple_Check(value);
+  std::optional<TensorMemory> memory = is_late || value == Py_None ? std::nullopt : torch_.Memory(value);
+  if (is_late) {
+    devices_.Await(value, *element);
+    collector_.AwaitStatistics(devices_);
+  } else if (memory) {
     collector_.Describe(*element, memory->view, file_stem);
   } else {
     element->max = element->min = element->mean = element->norm = StatisticValue{};
   }
+  if (PyObject* layout = PyTuple_GetItem(facts.get(), 6); layout != Py_None) {
+    PyObject* strides = PyTuple_GetItem(layout, 0);
+    element->stride.emplace();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(strides); ++i) {
+      element->stride->push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(strides, i)));
+    }
+    element->storage_offset = PyLong_AsLongLong(PyTuple_GetItem(layout, 1));
+  }
+  devices_.Tell(PyTuple_GetItem(facts.get(), 7));
   PyObject* extra = PyTuple_GetItem(facts.get(), 5);
   if (extra != Py_None) {
     ContainerPath path;
-    Element object = CaptureDict(extra, {}, path);
+    Element object = CaptureKeyed(extra, {}, path);
     element->extra = std::move(std::get<ElementObject>(object.value));
   }
   PyErr_Clear();
   return Element(std::move(element));
-}
-
-Element ValueCapture::CaptureOther(PyObject* value, const std::string& file_stem, ContainerPath& path) {
-  PyTypeObject* type = Py_TYPE(value);
-  if (type == torch_.dtype_type()) {
-    return Typed("torch.dtype", StrOf(value));
-  }
-  if (type == torch_.device_type()) {
-    return Typed("torch.device", StrOf(value));
-  }
-  if (PySlice_Check(value)) {
-    const auto* slice = reinterpret_cast<const PySliceObject*>(value);
-    ElementList parts;
-    parts.push_back(Index(slice->start));
-    parts.push_back(Index(slice->stop));
-    parts.push_back(Index(slice->step));
-    return Typed("slice", std::move(parts));
-  }
-  if (value == Py_Ellipsis) {
-    return Typed("ellipsis", std::string("..."));
-  }
-  const std::string_view type_name = type->tp_name;
-  if (type_name == "torch.memory_format") {
-    std::string text = StrOf(value);
-    if (const std::size_t dot = text.rfind('.'); dot != std::string::npos) {
-      text.erase(0, dot + 1);
-    }
-    ElementObject object;
-    object.push_back(Member{"type", Element(std::string("torch.memory_format"))});
-    object.push_back(Member{"format", Element(std::move(text))});
-    return Element(std::move(object));
-  }
-  if (type_name.starts_with("numpy.")) {
-    return CaptureNumpy(value);
-  }
-  if (PyLong_Check(value)) {  // an enum or other subclass of int
-    auto typed = std::make_unique<TypedElement>();
-    typed->type = "int";
-    typed->value = Integer(value);
-    return Element(std::move(typed));
-  }
-  if (PyFloat_Check(value)) {
-    return Typed("float", PyFloat_AsDouble(value));
-  }
-  // Of the type: an object that makes up attributes (a tracer's proxy) is no dataclass.
-  Object fields = Object::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dataclass_fields__"));
-  if (fields && PyDict_Check(fields.get())) {
-    Object dict = Object::Steal(PyObject_GetAttrString(value, "__dict__"));
-    if (dict && PyDict_Check(dict.get())) {
-      return CaptureDict(dict.get(), file_stem, path);
-    }
-  }
-  PyErr_Clear();
-  return {};
-}
-
-Element ValueCapture::CaptureNumpy(PyObject* value) {
-  const std::string_view type_name = Py_TYPE(value)->tp_name;
-  Object dtype = Object::Steal(PyObject_GetAttrString(value, "dtype"));
-  if (type_name == "numpy.ndarray") {
-    ElementObject object;
-    object.push_back(Member{"type", Element(std::string(type_name))});
-    object.push_back(Member{"dtype", Element(dtype ? StrOf(dtype.get()) : std::string())});
-    ElementList sizes;
-    bool is_empty = false;
-    if (Object shape = Object::Steal(PyObject_GetAttrString(value, "shape")); shape && PyTuple_Check(shape.get())) {
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape.get()); ++i) {
-        sizes.push_back(Index(PyTuple_GET_ITEM(shape.get(), i)));
-        is_empty = is_empty || sizes.back() == Element(std::int64_t{0});
-      }
-    }
-    object.push_back(Member{"shape", Element(std::move(sizes))});
-    for (const char* name : {"max", "min", "mean"}) {
-      // numpy warns on standard error of the mean of nothing.
-      Object result = is_empty ? Object() : Object::Steal(PyObject_CallMethod(value, name, nullptr));
-      Object number = result ? Object::Steal(PyObject_CallMethod(result.get(), "item", nullptr)) : Object();
-      PyErr_Clear();  // text and objects have none
-      const StatisticValue statistic = number && (PyFloat_Check(number.get()) || PyLong_Check(number.get()))
-                                           ? StatisticOf(number.get())
-                                           : StatisticValue{};
-      Element element = std::visit(
-          [](const auto& v) -> Element {
-            if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>) {
-              return {};
-            } else {
-              return Element(v);
-            }
-          },
-          statistic);
-      const char* key = name[1] == 'a' ? "Max" : name[1] == 'i' ? "Min" : "Mean";
-      object.push_back(Member{key, std::move(element)});
-    }
-    object.push_back(Member{"Norm", Element()});
-    return Element(std::move(object));
-  }
-  // A numpy scalar: the class name without its module, the value as a builtin.
-  Object builtin = Object::Steal(PyObject_CallMethod(value, "item", nullptr));
-  if (!builtin) {
-    PyErr_Clear();
-    return {};
-  }
-  std::string name(type_name.substr(type_name.rfind('.') + 1));
-  auto typed = std::make_unique<TypedElement>();
-  typed->type = std::move(name);
-  if (PyBool_Check(builtin.get())) {
-    typed->value = Element(builtin.get() == Py_True);
-  } else if (PyLong_Check(builtin.get())) {
-    typed->value = Integer(builtin.get());
-  } else if (PyFloat_Check(builtin.get())) {
-    typed->value = Element(PyFloat_AS_DOUBLE(builtin.get()));
-  } else if (PyUnicode_Check(builtin.get())) {
-    typed->value = Element(Text(builtin.get()));
-  }
-  return Element(std::move(typed));
 }
 
 }  // namespace msprobe

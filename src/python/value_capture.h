@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "collect/collector.h"
+#include "python/container_items.h"
 #include "python/container_path.h"
+#include "python/device_statistics.h"
 #include "python/object.h"
 #include "python/torch_access.h"
 #include "record/element.h"
@@ -19,7 +21,7 @@ class ValueCapture {
   /// `on_failure` is called with the pending Python exception of a value that could not be described; it is null in the
   /// record then, and the rest of the record is as it would be.
   ValueCapture(const TorchAccess& torch, Collector& collector, std::function<void()> on_failure)
-      : torch_(torch), collector_(collector), on_failure_(std::move(on_failure)) {}
+      : torch_(torch), collector_(collector), on_failure_(on_failure), devices_(torch, std::move(on_failure)) {}
 
   /// One value. `file_stem`: what the names of tensor files begin with ("Torch.add.0.backward.input.0"), empty to save
   /// none; positions and keys of containers are appended to it.
@@ -29,6 +31,8 @@ class ValueCapture {
   Element CaptureTuple(PyObject* tuple, std::string_view record_name, std::string_view category);
   /// Keyword arguments as an object: "kwargs.<keyword>". `dict` may be null or None.
   Element CaptureKeywords(PyObject* dict, std::string_view record_name);
+  /// A module's own parameters as an object: "parameters.<name>"; those that are None are left out.
+  Element CaptureParameters(PyObject* dict, std::string_view record_name);
   /// A return value: a tuple gives its elements, anything else is one output.
   Element CaptureOutput(PyObject* value, std::string_view record_name);
 
@@ -39,13 +43,13 @@ class ValueCapture {
   Element CaptureTensor(PyObject* tensor, std::string_view file_stem);
   Element CaptureUnusualTensor(PyObject* tensor, std::string_view file_stem);
   Element CaptureSequence(PyObject* sequence, const std::string& file_stem, ContainerPath& path);
-  Element CaptureDict(PyObject* dict, const std::string& file_stem, ContainerPath& path);
-  Element CaptureOther(PyObject* value, const std::string& file_stem, ContainerPath& path);
-  Element CaptureNumpy(PyObject* value);
+  /// A dict, other mapping or dataclass as an object; anything else is null.
+  Element CaptureKeyed(PyObject* value, const std::string& file_stem, ContainerPath& path);
 
   const TorchAccess& torch_;
   Collector& collector_;
   std::function<void()> on_failure_;
+  DeviceStatistics devices_;
 };
 
 /// Part of ForEachTensor.
@@ -56,13 +60,31 @@ void VisitTensors(const TorchAccess& torch, PyObject* value, const Visit& visit,
     return;
   }
   const bool is_sequence = PyTuple_Check(value) || PyList_Check(value);
-  if ((!is_sequence && !PyDict_Check(value)) || !path.Enter(value)) {
+  Object items;
+  if (!is_sequence && !PyDict_CheckExact(value)) {
+    try {
+      items = KeyedItems(value);
+    } catch (const PythonError&) {
+      if (IsInterrupt()) {
+        throw;
+      }
+      PyErr_Clear();
+    }
+    if (!items) {
+      return;
+    }
+  }
+  if (!path.Enter(value)) {
     return;
   }
   if (is_sequence) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && path.Spend(); ++i) {
       const Object item = Object::Borrow(PySequence_Fast_GET_ITEM(value, i));
       VisitTensors(torch, item.get(), visit, path);
+    }
+  } else if (items) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()) && path.Spend(); ++i) {
+      VisitTensors(torch, PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), i), 1), visit, path);
     }
   } else {
     PyObject *key = nullptr, *item = nullptr;
@@ -75,7 +97,8 @@ void VisitTensors(const TorchAccess& torch, PyObject* value, const Visit& visit,
   path.Leave();
 }
 
-/// Calls `visit(tensor)` for every tensor in `value`, containers depth-first in order; `value` may be null.
+/// Calls `visit(tensor)` for every tensor in `value`, containers depth-first in order; `value` may be null. The same
+/// tensors in the same order as ValueCapture describes.
 template <typename Visit>
 void ForEachTensor(const TorchAccess& torch, PyObject* value, const Visit& visit) {
   if (value != nullptr) {

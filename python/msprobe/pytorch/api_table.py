@@ -41,6 +41,7 @@ class ApiTable:
         self.functions = {function: _core.ENGINE_FUNCTION for function in _engine_functions()}
         self.operators = {}
         support_list = _core.pytorch_support_list(SUPPORT_LIST if os.path.exists(SUPPORT_LIST) else "")
+        self.support_list = support_list
         for category, prefix, namespace in _NAMESPACES:
             where = namespace()
             if where is None:

@@ -1,34 +1,21 @@
 """What the extension needs of torch: a few classes, and the description of tensors whose memory it cannot read itself."""
 
-import contextlib
-
 import torch
 from torch import Size, Tensor, device, dtype  # noqa: F401  (read by the extension)
 from torch.nn import Parameter  # noqa: F401
 
 from msprobe.pytorch.device_stats import DeviceStatistics, Unsupported, is_captured  # noqa: F401
+from msprobe.pytorch.torch_modes import DisableTorchFunction, without_dispatch_modes  # noqa: F401
 
-# Disables subclasses and modes alike; torch 2.x calls a subclass-only variant DisableTorchFunctionSubclass.
-DisableTorchFunction = torch._C.DisableTorchFunction
 next_sequence_number = getattr(torch.autograd, "_get_sequence_nr", None)
-
-
-try:
-    from torch.utils._python_dispatch import _disable_current_modes
-except ImportError:  # older torch: modes of the user see what the tool does
-    _disable_current_modes = contextlib.nullcontext
-_dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
+# Number of the backward pass that runs on this thread, -1 outside of one.
+current_graph_task = getattr(torch._C, "_current_graph_task_id", None)
 _shape = Tensor.shape.__get__
 _requires_grad = Tensor.requires_grad.__get__
 
 
-def _unseen():
-    """A context in which dispatch modes of the user do not see what is done to tensors; one that counts stays right."""
-    return _disable_current_modes() if _dispatch_modes() else contextlib.nullcontext()
-
-
 def add_gradients(a, b):
-    with _unseen(), torch.no_grad():
+    with without_dispatch_modes(), torch.no_grad():
         return a + b
 
 
@@ -37,8 +24,8 @@ def describe(tensor, statistics=None):
 
     Called for everything but plain strided host tensors: devices, subclasses, sparse, quantised, fake, meta, conjugate and
     functorch-wrapped tensors. Never touches memory that is not there. A size that is no number (nested tensors) is -1.
-    The value is a plain host tensor, or None; with `statistics`, a DeviceStatistics, it is True for a tensor on a device,
-    which was added there. The layout, (strides, storage offset), is that of a device tensor that is not simply contiguous.
+    The value is a plain host tensor, or None; with `statistics`, a DeviceStatistics, for a tensor on a device it is the
+    tuple that `begin` gave. The layout, (strides, storage offset), is that of a device tensor that is not simply contiguous.
     """
     kind = "torch.Tensor"
     extra = None
@@ -73,15 +60,14 @@ def _layout(tensor):
 
 
 def _value(tensor, statistics):
-    """A plain tensor in host memory with the same values, None where there are none to read, True: see describe; and what
-    has gone wrong."""
+    """The value as `describe` gives it, and what has gone wrong."""
     device = tensor.device.type
     try:
         if device == "meta" or not _has_data(tensor):
             return None, None
         if device != "cpu" and is_captured(device):
             return None, "a graph of %s is being captured: values of its calls are not known" % device
-        with _unseen(), torch.no_grad():
+        with without_dispatch_modes(), torch.no_grad():
             plain = tensor.detach()
             if plain.is_quantized:
                 plain = plain.dequantize()
@@ -90,8 +76,8 @@ def _value(tensor, statistics):
             plain = plain.resolve_conj().resolve_neg()
             if statistics is not None and plain.device.type != "cpu" and type(plain) is Tensor and plain.numel():
                 try:
-                    failure = statistics.add(plain)
-                    return (True, None) if failure is None else (None, failure)
+                    begun = statistics.begin(plain)
+                    return (None, begun) if isinstance(begun, str) else (begun, None)
                 except Unsupported:
                     pass
             plain = _to_host(plain)

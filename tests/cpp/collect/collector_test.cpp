@@ -27,9 +27,9 @@ class CollectorTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  static Record ForwardOf(const ApiCall& call) {
+  static Record ForwardOf(const Call& call) {
     Record record;
-    record.name = call.name + ".forward";
+    record.name = call.forward_name;
     record.sections.push_back(Member{"input_args", Element(ElementList{})});
     return record;
   }
@@ -49,11 +49,11 @@ class CollectorTest : public testing::Test {
 
 TEST_F(CollectorTest, NumbersRestartWithEveryStep) {
   Collector collector(settings_, Framework::kPyTorch);
-  const std::size_t add = collector.RegisterApi("Torch.add");
+  const std::size_t add = collector.Register("Torch.add");
   for (int step = 0; step < 2; ++step) {
     ASSERT_TRUE(collector.Start(std::nullopt, {}).ok());
-    EXPECT_EQ(collector.BeginCall(add).name, "Torch.add.0");
-    EXPECT_EQ(collector.BeginCall(add).name, "Torch.add.1");
+    EXPECT_EQ(collector.BeginCall(add).forward_name, "Torch.add.0.forward");
+    EXPECT_EQ(collector.BeginCall(add).forward_name, "Torch.add.1.forward");
     ASSERT_TRUE(collector.EndStep().ok());
   }
   EXPECT_EQ(collector.step(), 2);
@@ -61,31 +61,31 @@ TEST_F(CollectorTest, NumbersRestartWithEveryStep) {
 
 TEST_F(CollectorTest, ACallThatRaisesGivesItsNumberBack) {
   Collector collector(settings_, Framework::kPyTorch);
-  const std::size_t add = collector.RegisterApi("Torch.add");
-  const ApiCall failed = collector.BeginCall(add);
+  const std::size_t add = collector.Register("Torch.add");
+  const Call failed = collector.BeginCall(add);
   collector.AbandonCall(failed, {});
-  const ApiCall next = collector.BeginCall(add);
-  EXPECT_EQ(next.name, "Torch.add.0");
+  const Call next = collector.BeginCall(add);
+  EXPECT_EQ(next.forward_name, "Torch.add.0.forward");
   // A number that a later call has taken meanwhile stays taken.
-  EXPECT_EQ(collector.BeginCall(add).name, "Torch.add.1");
+  EXPECT_EQ(collector.BeginCall(add).forward_name, "Torch.add.1.forward");
   collector.AbandonCall(next, {});
-  EXPECT_EQ(collector.BeginCall(add).name, "Torch.add.2");
+  EXPECT_EQ(collector.BeginCall(add).forward_name, "Torch.add.2.forward");
 }
 
 TEST_F(CollectorTest, ACallThatRaisesLeavesNoTensorFile) {
   settings_.task = Task::kTensor;
   Collector collector(settings_, Framework::kPyTorch);
-  const std::size_t add = collector.RegisterApi("Torch.add");
+  const std::size_t add = collector.Register("Torch.add");
   ASSERT_TRUE(collector.Start(std::nullopt, {}).ok());
-  const ApiCall failed = collector.BeginCall(add);
+  const Call failed = collector.BeginCall(add);
   const std::array<float, 2> values{1, 2};
   const std::array<std::int64_t, 1> shape{2};
   auto tensor = std::make_unique<TensorElement>();
-  collector.Describe(*tensor, TensorView{values.data(), DType::kFloat32, shape, {}}, failed.name + ".forward.input.0");
+  collector.Describe(*tensor, TensorView{values.data(), DType::kFloat32, shape, {}}, failed.forward_name + ".input.0");
   ASSERT_EQ(tensor->data_name, "Torch.add.0.forward.input.0.pt");
   ElementList arguments;
   arguments.push_back(Element(std::move(tensor)));
-  Record begun{failed.name + ".forward", {}};
+  Record begun{failed.forward_name, {}};
   begun.sections.push_back(Member{"input_args", Element(std::move(arguments))});
   collector.AbandonCall(failed, begun);
   ASSERT_TRUE(collector.Flush().ok());
@@ -94,7 +94,7 @@ TEST_F(CollectorTest, ACallThatRaisesLeavesNoTensorFile) {
 
 TEST_F(CollectorTest, AForkedChildWritesNothing) {
   Collector collector(settings_, Framework::kPyTorch);
-  const std::size_t add = collector.RegisterApi("Torch.add");
+  const std::size_t add = collector.Register("Torch.add");
   ASSERT_TRUE(collector.Start(std::nullopt, {}).ok());
   collector.Add(ForwardOf(collector.BeginCall(add)), "[]");
   collector.LeaveToParent();
@@ -106,7 +106,7 @@ TEST_F(CollectorTest, AForkedChildWritesNothing) {
 
 TEST_F(CollectorTest, ADeletedFolderIsToldOnce) {
   Collector collector(settings_, Framework::kPyTorch);
-  const std::size_t add = collector.RegisterApi("Torch.add");
+  const std::size_t add = collector.Register("Torch.add");
   ASSERT_TRUE(collector.Start(std::nullopt, {}).ok());
   fs::remove_all(folder_ / "step0");
   ASSERT_TRUE(collector.Flush().ok()) << "nothing is lost yet";
@@ -120,7 +120,7 @@ TEST_F(CollectorTest, ADeletedFolderIsToldOnce) {
 
 TEST_F(CollectorTest, SegmentsOfOneStepAccumulate) {
   Collector collector(settings_, Framework::kPyTorch);
-  const std::size_t add = collector.RegisterApi("Torch.add");
+  const std::size_t add = collector.Register("Torch.add");
   for (int segment = 0; segment < 2; ++segment) {
     ASSERT_TRUE(collector.Start(std::nullopt, {}).ok());
     collector.Add(ForwardOf(collector.BeginCall(add)), "[\"frame\"]");
@@ -151,7 +151,7 @@ TEST_F(CollectorTest, RankAndStepFilters) {
 TEST_F(CollectorTest, FolderOfAnEarlierRunIsSetAside) {
   for (int run = 0; run < 3; ++run) {
     Collector collector(settings_, Framework::kPyTorch);
-    const std::size_t add = collector.RegisterApi("Torch.add");
+    const std::size_t add = collector.Register("Torch.add");
     ASSERT_TRUE(collector.Start(2, {}).ok());
     EXPECT_EQ(collector.writer()->directory().path(), (folder_ / "step0" / "rank2").string());
     EXPECT_EQ(collector.writer()->directory().warning().empty(), run == 0);

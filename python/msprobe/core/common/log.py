@@ -18,6 +18,7 @@ class Logger:
 
     def __init__(self):
         self.rank = None
+        self._told = set()
         self._threshold = _threshold()
 
     def _print(self, level, text):
@@ -49,6 +50,11 @@ class Logger:
 
     def warning(self, text):
         self._print(2, text)
+
+    def warning_once(self, text):
+        if text not in self._told and len(self._told) < 1000:
+            self._told.add(text)
+            self.warning(text)
 
     def error(self, text):
         self._print(3, text)

@@ -113,6 +113,8 @@ class Collection:
         self._pause()
         self._started = False
         self._quietly(self.session.end_step)
+        if self.hooks is not None:
+            self.hooks.end_step()
 
     @_locked
     def take_no_new_calls(self):

@@ -1,7 +1,8 @@
 """Everything that is installed from `start` to `stop`, and nothing longer."""
 
-from msprobe.pytorch.api_hooks import ApiHooks
+from msprobe.pytorch.api_hooks import ApiHooks, put_mode, take_mode
 from msprobe.pytorch.api_table import ApiTable
+from msprobe.pytorch.distributed_hooks import DistributedHooks
 
 try:
     from msprobe.pytorch.module_hooks import ModuleHooks
@@ -19,7 +20,9 @@ class InstalledHooks:
         if session.level in ("L1", "mix"):
             table = ApiTable(session)
             session.set_api_table(table.functions)
-            self._parts.append(ApiHooks(session.recorder, table.operators))
+            session.set_mode_switch(put_mode, take_mode)
+            apis = ApiHooks(session.recorder, table.operators)
+            self._parts += [apis, DistributedHooks(session, table.support_list, apis.compiled_regions)]
         if session.level in ("L0", "mix") and ModuleHooks is not None:
             self._modules = ModuleHooks(session)
 
@@ -33,6 +36,11 @@ class InstalledHooks:
         except BaseException:
             self.remove()
             raise
+
+    def end_step(self):
+        """After the session's own: gradients of parameters are not awaited any more."""
+        if self._modules is not None:
+            self._modules.end_step()
 
     def remove(self):
         if self._modules is not None:

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "python/object.h"
+#include "python/torch_access.h"
+
+namespace msprobe {
+
+/// The edge of the autograd graph that an input of a call hangs on, read before the call (an in-place call moves it).
+struct InputEdge {
+  bool requires_grad = false;
+  Object leaf;     ///< the tensor itself if it is a leaf that requires grad: the graph keeps it as well
+  Object grad_fn;  ///< null for a leaf
+  long output_number = 0;
+};
+
+/// The edges of all tensor arguments in call order: positional depth-first, then keywords.
+std::vector<InputEdge> ReadInputEdges(const TorchAccess& torch, PyObject* arguments, PyObject* keywords);
+
+/// An output of the call that was computed by it, with its place in the graph.
+struct ComputedOutput {
+  Object grad_fn;
+  long number;
+  std::size_t position;  ///< among the tensors of the output
+};
+
+/// Outputs of a call that nodes made by it compute. Outputs that hang on an input's own edge were handed back
+/// unchanged: no gradient is computed for them. `tensor_count`: how many tensors the output holds.
+std::vector<ComputedOutput> ComputedOutputs(const TorchAccess& torch, const std::vector<InputEdge>& inputs,
+                                            PyObject* output, std::size_t& tensor_count);
+
+/// One outgoing gradient of a node that belongs to a tensor argument of the call.
+struct GradientPair {
+  std::size_t node_position;
+  std::size_t call_position;
+};
+
+/// A node that feeds inputs of the call.
+struct FeedingNode {
+  Object node;
+  std::vector<GradientPair> inputs;
+};
+
+/// Walks the graph between the outputs of a call and the edges its inputs hung on. Bounded (decisions 4): nodes made
+/// before the call are not entered, or at most 64 where torch numbers no nodes.
+class GraphWalk {
+ public:
+  /// `first`: autograd's sequence number when the call began.
+  GraphWalk(const TorchAccess& torch, const std::vector<InputEdge>& inputs, std::optional<std::uint64_t> first)
+      : torch_(torch), inputs_(inputs), first_(first) {}
+
+  bool MadeByTheCall(PyObject* node) const;
+  void From(const Object& start);
+  std::vector<FeedingNode>& feeding() { return feeding_; }
+  /// The node made first of those visited: autograd runs it last. After From; null where torch numbers no nodes.
+  Object Earliest() const;
+
+ private:
+  const TorchAccess& torch_;
+  const std::vector<InputEdge>& inputs_;
+  std::optional<std::uint64_t> first_;
+  std::unordered_set<PyObject*> visited_;
+  std::vector<Object> kept_;  // so that no address in visited_ is reused
+  std::vector<FeedingNode> feeding_;
+};
+
+/// Whether the API is one node: all outputs and all input edges hang on it (decisions 5).
+bool IsSingleNode(const TorchAccess& torch, const std::vector<ComputedOutput>& outputs,
+                  const std::vector<InputEdge>& inputs);
+
+/// Positions of the node's outgoing gradients that lead on; `count` is how many it has at all. Some nodes compute
+/// gradients that nobody asked for.
+std::vector<std::size_t> WantedGradients(const TorchAccess& torch, PyObject* node, std::size_t& count);
+
+}  // namespace msprobe

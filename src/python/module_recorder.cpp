@@ -1,0 +1,178 @@
+#include "python/module_recorder.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "python/gradient_hooks.h"
+#include "python/guarded.h"
+#include "python/module_stack.h"
+
+namespace msprobe {
+namespace {
+
+struct ModuleHook {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  std::shared_ptr<Recording>* recording;
+  std::size_t module;
+  bool before;
+};
+
+PyTypeObject* module_hook_type = nullptr;
+
+/// The exception that is being handled on this thread, or null.
+Object HandledException() {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_GetExcInfo(&type, &value, &traceback);
+  Object handled = Object::Steal(value);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return handled.get() == Py_None ? Object() : handled;
+}
+
+std::shared_ptr<ModuleCall> Parent(Recording& recording, std::size_t module) {
+  if (const OpenModule* outer = ModuleStack::Innermost(recording)) {
+    return outer->module;
+  }
+  return recording.torch.IsInBackward() ? recording.modules.Enclosing(module) : nullptr;
+}
+
+void Begin(Recording& recording, std::size_t module, PyObject* instance, PyObject* arguments, PyObject* keywords) {
+  Collector& collector = recording.collector;
+  OpenModule open;
+  open.module = collector.BeginModule(module, Parent(recording, module));
+  open.instance = instance;
+  open.recording = &recording;
+  open.step = collector.step();
+  open.handled = HandledException();
+  recording.modules.Began(module, open.module);
+  const Call& call = open.module->call;
+  if (collector.data_mode().backward) {
+    open.inputs = ReadInputEdges(recording.torch, arguments, keywords);
+    open.sequence_number = recording.torch.NextSequenceNumber();
+  }
+  open.forward.name = call.forward_name;
+  if (call.keeps_forward && collector.data_mode().input && collector.reads_values()) {
+    ElementObject& sections = open.forward.sections;
+    sections.push_back(Member{"input_args", recording.values.CaptureTuple(arguments, call.forward_name, "input")});
+    sections.push_back(Member{"input_kwargs", recording.values.CaptureKeywords(keywords, call.forward_name)});
+  }
+  ModuleStack::Push(std::move(open));
+}
+
+void AddOutput(Recording& recording, OpenModule& open, PyObject* output) {
+  if (recording.collector.data_mode().output && recording.collector.reads_values()) {
+    open.forward.sections.push_back(Member{"output", recording.values.CaptureOutput(output, open.forward.name)});
+  }
+}
+
+void AddParameters(Recording& recording, OpenModule& open, PyObject* instance) {
+  if (!recording.collector.data_mode().input || !recording.collector.reads_values()) {
+    return;
+  }
+  Object parameters = Object::Steal(PyObject_GetAttrString(instance, "_parameters"));
+  if (!parameters || PyDict_Check(parameters.get()) == 0) {
+    PyErr_Clear();
+    return;
+  }
+  open.forward.sections.push_back(
+      Member{"parameters", recording.values.CaptureParameters(parameters.get(), open.forward.name)});
+}
+
+void AddForward(Recording& recording, OpenModule& open) {
+  const StackDescription stack = recording.DescribeStack();
+  MarkRecomputed(open.forward, stack);
+  recording.collector.AddModule(std::move(open.forward), stack.text, *open.module, Direction::kForward);
+}
+
+void End(const std::shared_ptr<Recording>& recording, PyObject* instance, PyObject* output) {
+  Collector& collector = recording->collector;
+  std::optional<OpenModule> open = ModuleStack::Pop(*recording, instance);
+  if (!open || open->step != collector.step()) {
+    return;
+  }
+  // After an exception torch calls this hook as well, with no output; inner records stay, so does what was begun.
+  Object handled = HandledException();
+  const bool raised = output == Py_None && handled && handled.get() != open->handled.get();
+  collector.EndModule(*open->module);
+  if (open->module->call.keeps_forward) {
+    if (!raised) {
+      AddOutput(*recording, *open, output);
+      AddParameters(*recording, *open, instance);
+    }
+    AddForward(*recording, *open);
+  }
+  if (collector.data_mode().backward && !raised) {
+    HookGradients(recording, GradientSubject{{}, open->module, {}}, open->inputs, output, open->sequence_number);
+  }
+}
+
+PyObject* CallModuleHook(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* /*keywords*/) {
+  const auto* hook = reinterpret_cast<ModuleHook*>(self);
+  const std::shared_ptr<Recording> recording = *hook->recording;
+  const Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (!recording->collector.collecting() || count < 2 || TorchAccess::Quiet::IsActive()) {
+    Py_RETURN_NONE;
+  }
+  const char* where = hook->before ? "recording the inputs of a module" : "recording the output of a module";
+  const Outcome outcome = Guarded(*recording, where, [&] {
+    const TorchAccess::Quiet quiet(recording->torch);
+    if (hook->before) {
+      Begin(*recording, hook->module, arguments[0], arguments[1], count > 2 ? arguments[2] : nullptr);
+    } else if (count > 2) {
+      End(recording, arguments[0], arguments[2]);
+    }
+  });
+  if (outcome == Outcome::kInterrupted) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+void Deallocate(PyObject* self) {
+  delete reinterpret_cast<ModuleHook*>(self)->recording;
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // namespace
+
+void FinishOpenModules(Recording& recording) {
+  const TorchAccess::Quiet quiet(recording.torch);
+  while (const OpenModule* innermost = ModuleStack::Innermost(recording)) {
+    std::optional<OpenModule> open = ModuleStack::Pop(recording, innermost->instance);
+    recording.collector.EndModule(*open->module);
+    if (open->module->call.keeps_forward) {
+      AddForward(recording, *open);
+    }
+  }
+}
+
+Object MakeModuleHook(std::shared_ptr<Recording> recording, std::size_t module, bool before) {
+  Object object = Checked(module_hook_type->tp_alloc(module_hook_type, 0));
+  auto* hook = reinterpret_cast<ModuleHook*>(object.get());
+  hook->vectorcall = CallModuleHook;
+  hook->recording = new std::shared_ptr<Recording>(std::move(recording));
+  hook->module = module;
+  hook->before = before;
+  return object;
+}
+
+void InitialiseModuleHooks() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(ModuleHook, vectorcall), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
+                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_members, members},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"msprobe._core.ModuleHook", sizeof(ModuleHook), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  Object type = Checked(PyType_FromSpec(&spec));
+  module_hook_type = reinterpret_cast<PyTypeObject*>(type.get());
+  Py_INCREF(module_hook_type);
+}
+
+}  // namespace msprobe

@@ -1,0 +1,165 @@
+#include "python/parameter_gradients.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "python/guarded.h"
+#include "python/recording.h"
+
+namespace msprobe {
+
+void ParameterGradients::Register(std::size_t module, const std::string& module_name,
+                                  std::vector<std::string> parameters) {
+  if (modules_.size() <= module) {
+    modules_.resize(module + 1);
+  }
+  if (!modules_[module] || modules_[module]->parameters != parameters) {
+    modules_[module].emplace();
+    modules_[module]->name = module_name;
+    modules_[module]->arrived.resize(parameters.size());
+    modules_[module]->parameters = std::move(parameters);
+  }
+}
+
+std::string ParameterGradients::RecordName(const Module& module) {
+  return module.name + ".parameters_grad." + std::to_string(module.record_number);
+}
+
+void ParameterGradients::Arrived(Recording& recording, std::size_t index, std::size_t parameter, PyObject* gradient) {
+  Collector& collector = recording.collector;
+  if (index >= modules_.size() || !modules_[index] || collector.CallCount(index) == 0) {
+    return;  // the module's forward was not collected in this step
+  }
+  Module& module = *modules_[index];
+  if (parameter >= module.parameters.size()) {
+    return;
+  }
+  if (module.arrived[parameter]) {
+    Write(recording, module);  // the next accumulation has begun, though some parameters had none
+  }
+  if (module.arrived_count == 0) {
+    module.admitted = collector.AdmitGradients(RecordName(module));
+  }
+  if (module.admitted) {
+    std::string stem;
+    if (collector.saves_tensors()) {
+      stem = RecordName(module) + "." + module.parameters[parameter];
+    }
+    module.arrived[parameter] =
+        collector.reads_values() ? recording.values.Capture(gradient, std::move(stem)) : Element();
+  } else {
+    module.arrived[parameter] = Element();
+  }
+  if (++module.arrived_count == module.parameters.size()) {
+    Write(recording, module);
+  }
+}
+
+void ParameterGradients::Write(Recording& recording, Module& module) {
+  if (module.admitted) {
+    Record record;
+    record.name = RecordName(module);
+    for (std::size_t i = 0; i < module.parameters.size(); ++i) {
+      if (module.arrived[i] && recording.collector.reads_values()) {
+        ElementList one;
+        one.push_back(std::move(*module.arrived[i]));
+        record.sections.push_back(Member{module.parameters[i], Element(std::move(one))});
+      }
+    }
+    recording.collector.Add(std::move(record), {});
+  }
+  for (std::optional<Element>& element : module.arrived) {
+    element.reset();
+  }
+  module.arrived_count = 0;
+  ++module.record_number;
+}
+
+void ParameterGradients::FinishStep(Recording& recording) {
+  for (std::optional<Module>& module : modules_) {
+    if (!module) {
+      continue;
+    }
+    if (module->arrived_count != 0) {
+      Write(recording, *module);
+    }
+    module->record_number = 0;
+  }
+}
+
+namespace {
+
+struct ParameterHook {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  std::shared_ptr<Recording>* recording;
+  std::vector<std::pair<std::size_t, std::size_t>>* owners;
+  PyObject* parameter;  // weak reference
+};
+
+PyTypeObject* parameter_hook_type = nullptr;
+
+PyObject* CallParameterHook(PyObject* self, PyObject* const* /*arguments*/, std::size_t /*flags*/, PyObject* /*kw*/) {
+  const auto* hook = reinterpret_cast<ParameterHook*>(self);
+  const std::shared_ptr<Recording> recording = *hook->recording;
+  const auto owners = *hook->owners;
+  if (recording->collector.writer() == nullptr || TorchAccess::Quiet::IsActive()) {
+    Py_RETURN_NONE;
+  }
+  const Outcome outcome = Guarded(*recording, "recording the gradient of a parameter", [&] {
+    const TorchAccess::Quiet quiet(recording->torch);
+    const Object parameter = Object::Borrow(PyWeakref_GetObject(hook->parameter));
+    const Object gradient = recording->torch.ParameterGradient(parameter.get());
+    for (const auto& [module, position] : owners) {
+      recording->parameter_gradients.Arrived(*recording, module, position, gradient.get());
+    }
+  });
+  if (outcome == Outcome::kInterrupted) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+void Deallocate(PyObject* self) {
+  auto* hook = reinterpret_cast<ParameterHook*>(self);
+  delete hook->recording;
+  delete hook->owners;
+  Py_XDECREF(hook->parameter);
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // namespace
+
+Object MakeParameterHook(std::shared_ptr<Recording> recording, PyObject* parameter,
+                         std::vector<std::pair<std::size_t, std::size_t>> owners) {
+  Object object = Checked(parameter_hook_type->tp_alloc(parameter_hook_type, 0));
+  auto* hook = reinterpret_cast<ParameterHook*>(object.get());
+  hook->vectorcall = CallParameterHook;
+  hook->recording = new std::shared_ptr<Recording>(std::move(recording));
+  hook->owners = new std::vector<std::pair<std::size_t, std::size_t>>(std::move(owners));
+  hook->parameter = PyWeakref_NewRef(parameter, nullptr);
+  if (hook->parameter == nullptr) {
+    throw PythonError{};
+  }
+  return object;
+}
+
+void InitialiseParameterHooks() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(ParameterHook, vectorcall), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
+                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_members, members},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"msprobe._core.ParameterHook", sizeof(ParameterHook), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  Object type = Checked(PyType_FromSpec(&spec));
+  parameter_hook_type = reinterpret_cast<PyTypeObject*>(type.get());
+  Py_INCREF(parameter_hook_type);
+}
+
+}  // namespace msprobe
