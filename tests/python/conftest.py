@@ -80,14 +80,27 @@ def run_python():
 
 
 @pytest.fixture
-def record(fresh_debugger, load_dump, tmp_path):
+def configured(fresh_debugger, tmp_path):
+    """A debugger that dumps to tmp_path / "dump". Task "md5" is statistics with checksums; `top`: other keys of the file."""
+
+    def make(task="statistics", level="L1", top=None, **section):
+        if task == "md5":
+            task, section = "statistics", {"summary_mode": "md5", **section}
+        config = tmp_path / "config.json"
+        config.write_text(json.dumps(
+            {"task": task, "level": level, "dump_path": str(tmp_path / "dump"), task: section, **(top or {})}))
+        return fresh_debugger(str(config))
+
+    return make
+
+
+@pytest.fixture
+def record(configured, load_dump, tmp_path):
     """Runs a function between start and stop; returns its dump."""
 
-    def run(function, task="statistics", **section):
-        config = tmp_path / "config.json"
-        config.write_text(json.dumps({"task": task, "dump_path": str(tmp_path / "dump"), task: section}))
-        debugger = fresh_debugger(str(config))
-        debugger.start()
+    def run(function, task="statistics", level="L1", model=None, **section):
+        debugger = configured(task, level, **section)
+        debugger.start(model)
         function()
         debugger.stop()
         debugger.step()
