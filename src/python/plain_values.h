@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "python/object.h"
+#include "python/torch_access.h"
+#include "record/element.h"
+
+namespace msprobe {
+
+/// UTF-8 text of a str; surrogates become '?'. Throws PythonError.
+std::string Utf8Text(PyObject* unicode);
+
+/// `str(object)`. Throws PythonError.
+std::string TextOf(PyObject* object);
+
+/// A Python int as the smallest kind that holds it; beyond 64 bits as double, as a JSON reader would.
+Element IntegerElement(PyObject* number);
+
+/// Anything with `__index__` as an integer, else null: slice ends may be numpy integers or tensors. A symbolic number
+/// is what it was traced with; asking it would bind the traced graph to that.
+Element IndexElement(PyObject* value);
+
+/// Values without parts that are no tensors and no numpy's (dump_format.md 5); nothing for any other. `key`: the
+/// keyword the value was passed under, empty for positions; what is passed as a dtype or device is recorded as one.
+/// Throws PythonError.
+std::optional<Element> CapturePlainValue(const TorchAccess& torch, PyObject* value, std::string_view key);
+
+}  // namespace msprobe
