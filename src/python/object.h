@@ -30,6 +30,7 @@ class Object {
   ~Object() { Py_XDECREF(object_); }
 
   PyObject* get() const { return object_; }
+  PyObject* Release() { return std::exchange(object_, nullptr); }
   explicit operator bool() const { return object_ != nullptr; }
 
  private:

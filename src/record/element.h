@@ -35,6 +35,8 @@ struct TensorElement {
   std::string data_name;  ///< empty: absent
   std::string datapath;   ///< empty: absent (older files)
   ElementObject extra;    ///< keys we do not interpret, kept so that a dump written and read again is equal
+  /// While collecting: statistics that are on the way, empty until they are known. Never written.
+  std::shared_ptr<const std::optional<Statistics>> late;
 };
 
 /// `{"type": T, "value": V}`: int, float, bool, str, slice, ellipsis, torch.Size, torch.dtype, torch.device, numpy

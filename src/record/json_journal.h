@@ -23,6 +23,10 @@ class JsonJournal {
   void Add(std::string_view name, std::string_view value);
   std::size_t buffered_bytes() const { return buffer_.size(); }
   Status Flush();
+  /// Replaces bytes of the head by as many others.
+  Status OverwriteHead(std::uint64_t offset, std::string_view text);
+  /// Closes the file, and with it the lock, without flushing; nothing may follow.
+  void Close() { file_ = FileHandle(); }
 
   JsonJournal(JsonJournal&& other) noexcept = default;
   JsonJournal& operator=(JsonJournal&& other) noexcept = default;

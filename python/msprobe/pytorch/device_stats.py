@@ -8,6 +8,8 @@ import sys
 
 import torch
 
+from msprobe.pytorch.torch_modes import without_dispatch_modes
+
 _INFINITY = float("inf")
 # Elements reduced at a time: what is widened to double stays small beside the tensors of a training.
 _PIECE = 1 << 24
@@ -24,17 +26,15 @@ class Unsupported(Exception):
 
 
 class DeviceStatistics:
-    """Tensors whose statistics are on the way, in order. Holds a few numbers of each, never the tensor."""
+    """What is known of devices, and which of their failures have been told. Holds no tensor."""
 
     def __init__(self):
-        self._waiting = []  # (device, kind, element count, 0-d tensors on the device)
-        self._streams = {}  # device -> streams that numbers were computed on
         self._told = set()
         self._has_double = {}
 
-    def add(self, tensor):
-        """Begins with a detached strided tensor that has elements. None, or why its statistics will be unknown: a line of
-        text, empty if that has been told.
+    def begin(self, tensor):
+        """Statistics on the way, to be handed to `fetch`: a few numbers on the device, of a detached strided tensor that has
+        elements. Or text, why its statistics will be unknown; empty if that has been told.
 
         Raises Unsupported. To be called with gradients off and without modes of the user.
         """
@@ -45,30 +45,31 @@ class DeviceStatistics:
             if _is_unsupported(error):
                 raise Unsupported() from None
             return self._reason(device, error)
-        self._note_stream(device)
-        self._waiting.append((device, kind, tensor.numel(), numbers))
-        return None
+        current = getattr(getattr(torch, device.type, None), "current_stream", None)
+        return device, kind, tensor.numel(), numbers, None if current is None else current(device)
 
-    def fetch(self):
-        """For each tensor in order (kind, element count, numbers), or None where the device gave none; and a list of
-        reasons. Forgets them. None instead while a graph is being captured, which a transfer would spoil."""
-        if any(is_captured(device.type) for device in {entry[0] for entry in self._waiting}):
+    def fetch(self, begun):
+        """For each of what `begin` returned (kind, element count, numbers), or None where the device gave none; and a list
+        of reasons. None instead while a graph is being captured, which a transfer would spoil."""
+        if any(is_captured(device.type) for device in {entry[0] for entry in begun}):
             return None
-        waiting, self._waiting = self._waiting, []
-        streams, self._streams = self._streams, {}
-        result, reasons = [None] * len(waiting), []
+        with without_dispatch_modes(), torch.no_grad():
+            return self._fetch(begun)
+
+    def _fetch(self, begun):
+        result, reasons = [None] * len(begun), []
         by_device = {}
-        for position, entry in enumerate(waiting):
+        for position, entry in enumerate(begun):
             by_device.setdefault(entry[0], []).append(position)
         for device, positions in by_device.items():
             try:
-                _join_streams(device, streams.get(device, ()))
-                values = iter(_read([number for p in positions for number in waiting[p][3]]))
+                _join_streams(device, {begun[p][4] for p in positions} - {None})
+                values = iter(_read([number for p in positions for number in begun[p][3]]))
             except Exception as error:
                 reasons.append(self._reason(device, error))
                 continue
             for position in positions:
-                _, kind, count, numbers = waiting[position]
+                _, kind, count, numbers, _ = begun[position]
                 result[position] = (kind, count, [next(values) for _ in numbers])
         return result, reasons
 
@@ -105,11 +106,6 @@ class DeviceStatistics:
                     raise
                 self._has_double[device.type] = False
         return torch.float64 if self._has_double[device.type] else torch.float32
-
-    def _note_stream(self, device):
-        current = getattr(getattr(torch, device.type, None), "current_stream", None)
-        if current is not None:
-            self._streams.setdefault(device, set()).add(current(device))
 
     def _reason(self, device, error):
         key = device.type, type(error).__name__
