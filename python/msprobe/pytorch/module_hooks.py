@@ -17,20 +17,17 @@ _SKIPPED_CLASSES = ("FullyShardedDataParallel",)
 class ModuleHooks:
     """`install` and `remove` are exact; installing again adds what is new. Hooks of the user stay where they are.
 
-    Gradients still come in after `remove`; `end_step` takes the hooks for those of the parameters away.
+    Gradients still come in after `remove`; `end_step` takes the hooks for those of the parameters away. While compiled code
+    runs all of them are off the modules (`step_aside`, `come_back`).
     """
 
     def __init__(self, session):
         self._session = session
-        self._known = weakref.WeakKeyDictionary()  # module -> (index, hooks), names of its parameters
-        self._hooked = weakref.WeakSet()
+        self._known = weakref.WeakKeyDictionary()  # module -> (index, before, after), names of its parameters
+        self._hooked = weakref.WeakKeyDictionary()  # module -> (before, after), while installed
         self._handles = []
         self._hooked_parameters = set()  # by id
         self._parameter_handles = []
-
-    @property
-    def installed(self):
-        return bool(self._handles)
 
     def install(self, models):
         """`models`: (prefix, module) pairs; the prefix is "" for a single model, its index for one of several."""
@@ -45,9 +42,7 @@ class ModuleHooks:
 
     def remove(self):
         self._hooked.clear()
-        handles, self._handles = self._handles, []
-        for handle in handles:
-            handle.remove()
+        self.step_aside()
 
     def end_step(self):
         self._hooked_parameters.clear()
@@ -55,10 +50,18 @@ class ModuleHooks:
         for handle in handles:
             handle.remove()
 
+    def step_aside(self):
+        handles, self._handles = self._handles, []
+        for handle in handles:
+            handle.remove()
+
+    def come_back(self):
+        if not self._handles:
+            for module, hooks in list(self._hooked.items()):
+                self._hook(module, *hooks)
+
     def _install_model(self, prefix, model, owners):
-        for name, module in model.named_modules():  # a shared module comes once, under its first name
-            if not name or type(module).__name__ in _SKIPPED_CLASSES:
-                continue
+        for name, module in _recordable_modules(model):
             entry = self._known.get(module)
             if entry is None:
                 parameters = list(module._parameters)
@@ -67,15 +70,15 @@ class ModuleHooks:
                 self._known[module] = entry
             (index, before, after), parameters = entry
             if module not in self._hooked:
-                if not self._hook_module(module, before, after):
+                if not self._hook(module, before, after):
                     continue
-                self._hooked.add(module)
+                self._hooked[module] = before, after
             for position, parameter_name in enumerate(parameters):
                 parameter = module._parameters.get(parameter_name)
                 if parameter is not None and parameter.requires_grad:
                     owners.setdefault(id(parameter), (parameter, []))[1].append((index, position))
 
-    def _hook_module(self, module, before, after):
+    def _hook(self, module, before, after):
         try:
             self._handles.append(_register_before(module, before))
             self._handles.append(_register_after(module, after))
@@ -94,6 +97,31 @@ class ModuleHooks:
                 self._parameter_handles.append(_AccumulationHandle(parameter, hook))
         except RuntimeError as error:  # not a leaf: a parametrised weight
             logger.debug("the gradient of a parameter is not recorded: %s" % error)
+
+
+def _recordable_modules(model):
+    """(name, module) of all modules inside the model; a shared one comes once, under its first name.
+
+    Not those that run as part of a compiled module: hooks would break its graph.
+    """
+    seen = {model}
+    stack = [iter(_children("", model))]
+    while stack:
+        name, module = next(stack[-1], (None, None))
+        if module is None:
+            stack.pop()
+        elif module not in seen:
+            seen.add(module)
+            if getattr(module, "_compiled_call_impl", None) is not None:
+                continue
+            if type(module).__name__ not in _SKIPPED_CLASSES:
+                yield name, module
+            if not hasattr(module, "_orig_mod"):  # what torch.compile(module) returns
+                stack.append(iter(_children(name + ".", module)))
+
+
+def _children(prefix, module):
+    return [(prefix + name, child) for name, child in module._modules.items() if child is not None]
 
 
 class _AccumulationHandle:

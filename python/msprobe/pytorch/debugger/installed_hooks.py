@@ -2,12 +2,9 @@
 
 from msprobe.pytorch.api_hooks import ApiHooks, put_mode, take_mode
 from msprobe.pytorch.api_table import ApiTable
+from msprobe.pytorch.compiled_regions import CompiledRegions
 from msprobe.pytorch.distributed_hooks import DistributedHooks
-
-try:
-    from msprobe.pytorch.module_hooks import ModuleHooks
-except ImportError:
-    ModuleHooks = None
+from msprobe.pytorch.module_hooks import ModuleHooks
 
 
 class InstalledHooks:
@@ -17,18 +14,21 @@ class InstalledHooks:
         self._parts = []
         self._modules = None
         self._session = session
+        self._compiled_regions = CompiledRegions()
         if session.level in ("L1", "mix"):
             table = ApiTable(session)
             session.set_api_table(table.functions)
             session.set_mode_switch(put_mode, take_mode)
-            apis = ApiHooks(session.recorder, table.operators)
-            self._parts += [apis, DistributedHooks(session, table.support_list, apis.compiled_regions)]
-        if session.level in ("L0", "mix") and ModuleHooks is not None:
+            self._parts += [ApiHooks(session.recorder, table.operators, self._compiled_regions),
+                            DistributedHooks(session, table.support_list, self._compiled_regions)]
+        if session.level in ("L0", "mix"):
             self._modules = ModuleHooks(session)
+            self._compiled_regions.listeners.append((self._modules.step_aside, self._modules.come_back))
 
     def install(self, models):
         """`models`: [(prefix of the names, module)]."""
         try:
+            self._compiled_regions.install()
             for part in self._parts:
                 part.install()
             if self._modules is not None:
@@ -47,3 +47,4 @@ class InstalledHooks:
             self._modules.remove()
         for part in reversed(self._parts):
             part.remove()
+        self._compiled_regions.remove()
