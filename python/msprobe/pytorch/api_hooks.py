@@ -6,7 +6,6 @@ import torch
 
 from msprobe import _core
 from msprobe.pytorch import torch_modes
-from msprobe.pytorch.compiled_regions import CompiledRegions
 
 
 class _ApiMode(torch_modes.TorchFunctionMode or object):
@@ -58,7 +57,7 @@ class ApiHooks:
     where it does nothing, until that thread comes by here again.
     """
 
-    def __init__(self, make_recorder, operators):
+    def __init__(self, make_recorder, operators, compiled_regions):
         self._make_recorder = make_recorder
         self._operators = operators
         self._missed = torch_modes.operators_that_modes_miss()
@@ -67,7 +66,8 @@ class ApiHooks:
         self._notes = {}
         self._replaced = {}
         self._aside = threading.local()  # .place: where in the thread's stack the mode was before it stepped aside
-        self.compiled_regions = CompiledRegions(self._step_aside, self._come_back)
+        self._compiled_regions = compiled_regions
+        compiled_regions.thread_listeners.append((self._step_aside, self._come_back))
 
     @property
     def installed(self):
@@ -84,14 +84,13 @@ class ApiHooks:
         torch_modes.put_function_modes(modes)
         default_device = getattr(getattr(torch, "_GLOBAL_DEVICE_CONTEXT", None), "device_context", None)
         self._aside.place = 1 if modes and modes[0] is default_device else 0
-        if not self.compiled_regions.install():
+        if not self._compiled_regions.running_here:
             self._come_back()
 
     def remove(self):
         if not self.installed:
             return
         self._mode = None
-        self.compiled_regions.remove()
         self._take_notes()
         torch_modes.put_function_modes(_take_modes())
 

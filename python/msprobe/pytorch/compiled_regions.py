@@ -1,6 +1,8 @@
 """Steps aside while a callable of torch.compile runs on a thread: its graphs stay those of a run without the tool."""
 
+import functools
 import sys
+import threading
 
 import torch
 
@@ -29,8 +31,9 @@ def _running_owner():
 
 
 def uncompiled(function):
-    """For what scripts call: never compiled, also where a compiled function calls it."""
+    """For what scripts call: never compiled itself, wherever it is called."""
 
+    @functools.wraps(function)
     def call(*arguments, **keywords):
         eval_frame = _eval_frame()
         if eval_frame is None:
@@ -40,22 +43,24 @@ def uncompiled(function):
             return function(*arguments, **keywords)
         finally:
             eval_frame.set_eval_frame(prior)
+
+    call._torchdynamo_disable = True  # what torch.compiler.disable leaves, without loading the compiler
     return call
 
 
 class CompiledRegions:
-    """From `install` to `remove`, calls `step_aside()` when a thread enters compiled code and `come_back()` when it leaves
-    it; code that runs at `install` has stepped aside already.
+    """From `install` to `remove`, tells when threads enter compiled code and when they leave it.
 
-    `listeners`: further pairs of such functions, for what is not the thread's own; called for the first thread that
-    enters and the last one that leaves.
+    `thread_listeners`: pairs (step_aside, come_back) for what belongs to a thread, called in each one. `listeners`: such
+    pairs for what all threads share, called for the first thread that enters and the last one that leaves. Nobody is called
+    for code that runs at `install` already, but to come back.
     """
 
-    def __init__(self, step_aside, come_back):
-        self._step_aside = step_aside
-        self._come_back = come_back
+    def __init__(self):
+        self.thread_listeners = []
         self.listeners = []
         self._running = 0
+        self._here = threading.local()
         self._watch = None
         self._told = False
 
@@ -64,26 +69,27 @@ class CompiledRegions:
         """Whether any thread is inside compiled code."""
         return self._running > 0
 
+    @property
+    def running_here(self):
+        return getattr(self._here, "watch", None) is not None and self._here.watch is self._watch
+
     def install(self):
-        """True if this thread is inside compiled code now."""
         extension = _eval_frame()
-        if extension is None:
-            return False
+        if extension is None or self._watch is not None:
+            return
         self._running = 0
         self._watch = _core.make_region_watch(extension.set_eval_frame, self._enter, self._leave)
         # torch.compile may be loaded later: it takes the name from the extension then.
         compiler = sys.modules.get("torch._dynamo.eval_frame")
         target = extension if compiler is None else compiler
-        original = self._watch.__wrapped__
         for name in _NAMES:
-            if target.__dict__.get(name) is original:
+            if target.__dict__.get(name) is self._watch.__wrapped__:
                 setattr(target, name, self._watch)
         owner = _running_owner()
-        if owner is None:
-            return False
-        _core.enter_running_region(self._watch, owner)
-        self._running = 1
-        return True
+        if owner is not None:
+            _core.enter_running_region(self._watch, owner)
+            self._here.watch = self._watch
+            self._running = 1
 
     def remove(self):
         watch, self._watch = self._watch, None
@@ -94,21 +100,28 @@ class CompiledRegions:
                 for name in _NAMES:
                     if getattr(module, "__dict__", {}).get(name) is watch:
                         setattr(module, name, watch.__wrapped__)
+        self._running = 0
 
     def _enter(self):
         if not self._told:
             self._told = True
             logger.warning("calls inside functions and modules compiled by torch.compile are not recorded; "
                            "set TORCHDYNAMO_DISABLE=1 to record them uncompiled")
-        self._step_aside()
+        self._here.watch = self._watch
         self._running += 1
+        for step_aside, _ in self.thread_listeners:
+            step_aside()
         if self._running == 1:
             for step_aside, _ in self.listeners:
                 step_aside()
 
     def _leave(self):
+        if self._watch is None:
+            return
+        self._here.watch = None
         self._running -= 1
         if self._running == 0:
             for _, come_back in self.listeners:
                 come_back()
-        self._come_back()
+        for _, come_back in self.thread_listeners:
+            come_back()

@@ -33,6 +33,8 @@ class InstalledHooks:
                 part.install()
             if self._modules is not None:
                 self._modules.install(models)
+                if self._compiled_regions.running:
+                    self._modules.step_aside()
         except BaseException:
             self.remove()
             raise

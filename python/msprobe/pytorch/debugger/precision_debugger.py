@@ -8,6 +8,7 @@ from msprobe import _core
 from msprobe.core.common.exceptions import MsprobeException
 from msprobe.core.common.log import logger
 from msprobe.pytorch import tensor_access
+from msprobe.pytorch.compiled_regions import uncompiled
 from msprobe.pytorch.debugger import arguments, installed_hooks
 from msprobe.pytorch.debugger.collection import Collection
 from msprobe.pytorch.debugger.public_state import Config, Service
@@ -88,6 +89,7 @@ class PrecisionDebugger:
         return self._collection.models.latest()
 
     @classmethod
+    @uncompiled
     def start(cls, model=None, token_range=None, rank_id=None, scheduled_tokens=None):
         """Begins to record on this thread.
 
@@ -101,21 +103,25 @@ class PrecisionDebugger:
             self.service.first_start = False
 
     @classmethod
+    @uncompiled
     def stop(cls):
         """Pauses recording and completes the files. Gradients of recorded calls still come in until `step`."""
         cls._require_instance("stop")._collection.stop()
 
     @classmethod
+    @uncompiled
     def step(cls):
         """Ends a training step: what is recorded next goes to the next step's folder, numbers begin at 0."""
         cls._require_instance("step")._collection.step()
 
     @classmethod
+    @uncompiled
     def forward_backward_dump_end(cls):
         """Takes no new calls, at any level, until the next `start`; gradients of recorded ones still come in."""
         cls._require_instance("forward_backward_dump_end")._collection.take_no_new_calls()
 
     @classmethod
+    @uncompiled
     def set_init_step(cls, step):
         """Counts steps from here: the current step is `step`. To be called before the training loop."""
         cls._require_instance("set_init_step")._collection.set_init_step(step)
