@@ -2,12 +2,15 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "collect/tensor_copy.h"
 #include "config/dump_settings.h"
 #include "tensor/tensor_view.h"
 
@@ -27,12 +30,15 @@ class TensorFilePool {
 
   /// Takes a copy of the view's memory and returns; the view may change afterwards.
   void Save(std::string path, const TensorView& view);
+  /// The same for a copy that was made before.
+  void Save(std::string path, TensorCopy tensor);
 
   struct Failure {
     std::string path;
     std::string message;
   };
-  /// Waits until every accepted file is in place; returns the files that could not be written since the last call.
+  /// Waits until every file accepted so far is in place; returns the files that could not be written since the last
+  /// call.
   std::vector<Failure> WaitAll();
 
   /// False after a failure: a full disk fails once, not for every tensor.
@@ -40,14 +46,11 @@ class TensorFilePool {
 
  private:
   struct Job {
+    std::uint64_t number;
     std::string path;
-    DType dtype;
-    std::vector<std::int64_t> shape;
-    std::vector<std::int64_t> strides;
-    std::vector<std::byte> bytes;
-    std::size_t data_offset = 0;
+    TensorCopy tensor;
   };
-  static Job Copy(std::string path, const TensorView& view);
+  void Enqueue(Job job);
   void Write(const std::string& path, const TensorView& view);
   void Run();
 
@@ -59,7 +62,8 @@ class TensorFilePool {
   std::condition_variable done_;
   std::deque<Job> queue_;
   std::size_t bytes_in_flight_ = 0;
-  std::size_t jobs_in_flight_ = 0;
+  std::uint64_t accepted_ = 0;
+  std::set<std::uint64_t> in_flight_;  ///< numbers of jobs that are not done
   bool stopping_ = false;
   bool healthy_ = true;
   std::vector<Failure> failures_;

@@ -53,7 +53,11 @@ struct DumpSettings {
   bool extra_info = true;
   std::optional<std::int64_t> seed;      ///< only if the file says so explicitly
   std::optional<bool> is_deterministic;  ///< only if the file says so explicitly
-  std::vector<std::string> warnings;     ///< one line each: unknown keys with the nearest known one, ignored values
+
+  /// Whether some records' tensors become files.
+  bool saves_tensors() const { return task == Task::kTensor || task == Task::kOverflowCheck || !tensor_list.empty(); }
+
+  std::vector<std::string> warnings;  ///< one line each: unknown keys with the nearest known one, ignored values
 };
 
 /// What the constructor was given; absent = None.
