@@ -1,0 +1,231 @@
+#include "python/distributed_call.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "config/distributed_rules.h"
+#include "python/distributed_values.h"
+#include "python/guarded.h"
+#include "python/module_stack.h"
+#include "python/outermost_call.h"
+#include "python/pending_output.h"
+#include "python/work_watch.h"
+
+namespace msprobe {
+namespace {
+
+struct DistributedCall {
+  PyObject_HEAD PyObject* original;
+  std::shared_ptr<Recording>* recording;
+  std::shared_ptr<const DistributedApi>* api;
+};
+
+PyTypeObject* distributed_call_type = nullptr;
+
+struct BegunCall {
+  Call call;
+  std::shared_ptr<ModuleCall> module;
+  Record forward;
+};
+
+bool IsIgnored(const DistributedApi& api, const IgnoredParts& parts, std::size_t position) {
+  return parts.Has(static_cast<std::int64_t>(position)) ||
+         (position < api.parameters.size() && parts.Has(std::string_view(api.parameters[position])));
+}
+
+bool IsIgnored(const DistributedApi& api, const IgnoredParts& parts, PyObject* keyword) {
+  const char* text = PyUnicode_Check(keyword) ? PyUnicode_AsUTF8(keyword) : nullptr;
+  if (text == nullptr) {
+    PyErr_Clear();
+    return parts.all;
+  }
+  const auto parameter = std::find(api.parameters.begin(), api.parameters.end(), text);
+  return parts.Has(std::string_view(text)) ||
+         (parameter != api.parameters.end() && parts.Has(parameter - api.parameters.begin()));
+}
+
+/// The positional arguments, None in the place of ignored ones.
+Object KeptArguments(const DistributedApi& api, const IgnoredParts& parts, PyObject* arguments) {
+  if (parts.empty()) {
+    return Object::Borrow(arguments);
+  }
+  const Py_ssize_t count = PyTuple_GET_SIZE(arguments);
+  Object kept = Checked(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* value = IsIgnored(api, parts, static_cast<std::size_t>(i)) ? Py_None : PyTuple_GET_ITEM(arguments, i);
+    Py_INCREF(value);
+    PyTuple_SET_ITEM(kept.get(), i, value);
+  }
+  return kept;
+}
+
+Object KeptKeywords(const DistributedApi& api, const IgnoredParts& parts, PyObject* keywords) {
+  if (keywords == nullptr || parts.empty()) {
+    return Object::Borrow(keywords);
+  }
+  Object kept = Checked(PyDict_New());
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(keywords, &position, &key, &value) != 0) {
+    if (PyDict_SetItem(kept.get(), key, IsIgnored(api, parts, key) ? Py_None : value) != 0) {
+      throw PythonError{};
+    }
+  }
+  return kept;
+}
+
+/// Positional arguments followed by keyword values, ignored ones None: what the record shows as output.
+Object ArgumentsAsOutputs(const DistributedApi& api, PyObject* arguments, PyObject* keywords) {
+  Object outputs = KeptArguments(api, api.ignored.output, arguments);
+  Object kept = KeptKeywords(api, api.ignored.output, keywords);
+  if (!kept) {
+    return outputs;
+  }
+  Object values = Checked(PyDict_Values(kept.get()));
+  Object tuple = Checked(PyList_AsTuple(values.get()));
+  return Checked(PySequence_Concat(outputs.get(), tuple.get()));
+}
+
+void Begin(Recording& recording, const DistributedApi& api, PyObject* arguments, PyObject* keywords, BegunCall& begun) {
+  const TorchAccess::Quiet quiet(recording.torch);
+  Collector& collector = recording.collector;
+  begun.call = collector.BeginCall(api.index);
+  if (collector.has_modules()) {
+    if (const OpenModule* open = ModuleStack::Innermost(recording)) {
+      begun.module = open->module;
+    }
+  }
+  begun.forward.name = begun.call.forward_name;
+  if (begun.call.keeps_forward && collector.data_mode().input && collector.reads_values()) {
+    const HiddenReceiveBuffers hidden;
+    const Object kept = KeptArguments(api, api.ignored.input, arguments);
+    const Object kept_keywords = KeptKeywords(api, api.ignored.input, keywords);
+    ElementObject& sections = begun.forward.sections;
+    sections.push_back(Member{"input_args", recording.values.CaptureTuple(kept.get(), begun.forward.name, "input")});
+    sections.push_back(
+        Member{"input_kwargs", recording.values.CaptureKeywords(kept_keywords.get(), begun.forward.name)});
+  }
+}
+
+/// The handles among what a call has returned, each once. A call is asynchronous if it hands out handles, however it was
+/// told to: async_op by position or keyword, isend and irecv always.
+std::vector<PyObject*> HandlesOf(const TorchAccess& torch, PyObject* result) {
+  std::vector<PyObject*> handles;
+  const auto add = [&](PyObject* object) {
+    if (!torch.IsTensor(object) && IsWorkHandle(object) &&
+        std::find(handles.begin(), handles.end(), object) == handles.end()) {
+      handles.push_back(object);
+    }
+  };
+  if (PyList_Check(result) || PyTuple_Check(result)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) {
+      add(PySequence_Fast_GET_ITEM(result, i));
+    }
+  } else {
+    add(result);
+  }
+  return handles;
+}
+
+void End(const std::shared_ptr<Recording>& recording, const DistributedApi& api, BegunCall& begun, PyObject* arguments,
+         PyObject* keywords, PyObject* result) {
+  const TorchAccess::Quiet quiet(recording->torch);
+  if (!begun.call.keeps_forward) {
+    return;
+  }
+  Object outputs;
+  const bool in_arguments = AnswersInArguments(api.name);
+  if (recording->collector.data_mode().output && recording->collector.reads_values()) {
+    if (in_arguments) {
+      outputs = ArgumentsAsOutputs(api, arguments, keywords);
+    } else if (PyTuple_Check(result)) {
+      outputs = Object::Borrow(result);
+    } else {
+      outputs = Checked(PyTuple_Pack(1, result));
+    }
+  }
+  const auto pending = std::make_shared<PendingOutput>(recording, std::move(begun.forward), std::move(begun.module),
+                                                       std::move(outputs));
+  if (in_arguments && IsCoalescing()) {
+    return;  // nothing has been sent yet, and nobody says when
+  }
+  const std::vector<PyObject*> handles = in_arguments ? HandlesOf(recording->torch, result) : std::vector<PyObject*>();
+  if (handles.empty()) {
+    if (!pending->HandleCompleted()) {
+      throw PythonError{};
+    }
+    return;
+  }
+  pending->SetHandleCount(handles.size());
+  for (PyObject* handle : handles) {
+    WatchWork(handle, std::make_shared<PendingHandle>(pending));
+  }
+}
+
+PyObject* MakeCall(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  const auto* distributed = reinterpret_cast<DistributedCall*>(self);
+  const Object original = Object::Borrow(distributed->original);
+  const std::shared_ptr<Recording> recording = *distributed->recording;
+  if (!recording->collector.collecting() || OutermostCall::IsRunning() || TorchAccess::Quiet::IsActive()) {
+    return PyObject_Call(original.get(), arguments, keywords);
+  }
+  const std::shared_ptr<const DistributedApi> owned = *distributed->api;
+  const DistributedApi& api = *owned;
+  BegunCall begun;
+  const Outcome outcome = Guarded(*recording, "recording the inputs of a distributed call",
+                                  [&] { Begin(*recording, api, arguments, keywords, begun); });
+  Object result;
+  if (outcome != Outcome::kInterrupted) {
+    const OutermostCall running;
+    result = Object::Steal(PyObject_Call(original.get(), arguments, keywords));
+  }
+  if (!result) {
+    if (!begun.call.forward_name.empty()) {
+      recording->collector.AbandonCall(begun.call, begun.forward);
+    }
+    return nullptr;
+  }
+  if (outcome == Outcome::kDone && Guarded(*recording, "recording the output of a distributed call", [&] {
+                                     End(recording, api, begun, arguments, keywords, result.get());
+                                   }) == Outcome::kInterrupted) {
+    return nullptr;
+  }
+  Py_INCREF(result.get());
+  return result.get();
+}
+
+void Deallocate(PyObject* self) {
+  auto* call = reinterpret_cast<DistributedCall*>(self);
+  Py_XDECREF(call->original);
+  delete call->recording;
+  delete call->api;
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+}  // namespace
+
+Object MakeDistributedCall(std::shared_ptr<Recording> recording, DistributedApi api, PyObject* original) {
+  Object object = Checked(distributed_call_type->tp_alloc(distributed_call_type, 0));
+  auto* call = reinterpret_cast<DistributedCall*>(object.get());
+  Py_INCREF(original);
+  call->original = original;
+  call->recording = new std::shared_ptr<Recording>(std::move(recording));
+  call->api = new std::shared_ptr<const DistributedApi>(std::make_shared<DistributedApi>(std::move(api)));
+  return object;
+}
+
+void InitialiseDistributedCalls() {
+  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
+                                {Py_tp_call, reinterpret_cast<void*>(MakeCall)},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"msprobe._core.DistributedCall", sizeof(DistributedCall), 0, Py_TPFLAGS_DEFAULT, slots};
+  Object type = Checked(PyType_FromSpec(&spec));
+  Py_INCREF(type.get());
+  distributed_call_type = reinterpret_cast<PyTypeObject*>(type.get());
+}
+
+}  // namespace msprobe
