@@ -40,16 +40,25 @@ def describe(tensor, statistics=None):
 
 def _sizes(tensor):
     try:
-        return tuple(int(size) for size in _shape(tensor))
+        return tuple(_known(size) for size in _shape(tensor))
     except Exception:
         return tuple(_size(tensor, i) for i in range(tensor.dim()))
 
 
 def _size(tensor, i):
     try:
-        return int(Tensor.size(tensor, i))
+        return _known(Tensor.size(tensor, i))
     except Exception:
         return -1
+
+
+def _known(size):
+    """A symbolic size is what it was traced with: asking for more would bind the traced graph to that."""
+    if type(size) is int:
+        return size
+    node = size.node
+    hint = node.hint if node.has_hint() else None
+    return hint if type(hint) is int else -1
 
 
 def _layout(tensor):
