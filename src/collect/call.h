@@ -34,6 +34,7 @@ struct ModuleCall {
   std::shared_ptr<ModuleCall> parent;   ///< null at the top
   bool has_backward = false;            ///< a backward record of it is to come
   std::optional<bool> admits_backward;  ///< decided when its first gradient, or that of an inner call, arrives
+  bool backward_in_scope = false;       ///< set with admits_backward
   bool in_tree[2] = {false, false};     ///< whether construct.json has its entry, by direction
 
   /// The innermost of `module` and its outer calls that has a backward record; null if none has.

@@ -21,7 +21,6 @@ class CallCounter {
     return known->second;
   }
   const std::string& name(std::size_t api) const { return names_[api]; }
-  std::uint64_t count(std::size_t api) const { return counts_[api]; }
   std::uint64_t Take(std::size_t api) { return counts_[api]++; }
   /// Only if no later call has taken a number meanwhile (another thread), so that numbers stay unique.
   void GiveBack(std::size_t api, std::uint64_t number) {

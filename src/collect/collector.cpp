@@ -8,31 +8,18 @@
 #include "numerics/checksum.h"
 #include "numerics/statistics.h"
 #include "record/json_writer.h"
+#include "record/tensor_elements.h"
 
 namespace msprobe {
-namespace {
-
-void CollectDataNames(const Element& element, std::vector<std::string>& names) {
-  if (const TensorElement* tensor = element.tensor(); tensor != nullptr && !tensor->data_name.empty()) {
-    names.push_back(tensor->data_name);
-  } else if (const ElementList* list = element.list()) {
-    for (const Element& part : *list) {
-      CollectDataNames(part, names);
-    }
-  } else if (const ElementObject* object = element.object()) {
-    for (const Member& member : *object) {
-      CollectDataNames(member.value, names);
-    }
-  }
-}
-
-}  // namespace
-
 Collector::Collector(DumpSettings settings, Framework framework)
     : settings_(std::move(settings)),
       framework_(framework),
       filter_(settings_),
-      held_(framework, [this](FinishedRecord record) { Write(std::move(record)); }) {}
+      held_(framework, SynchronousSaving(), [this](FinishedRecord record) { Write(std::move(record)); }) {
+  if (settings_.task == Task::kOverflowCheck) {
+    overflow_.emplace(settings_.overflow_nums);
+  }
+}
 
 bool Collector::StepSelected() const {
   return settings_.steps.empty() || std::binary_search(settings_.steps.begin(), settings_.steps.end(), step_);
@@ -46,6 +33,9 @@ bool Collector::RankSelected(std::optional<std::int64_t> rank) const {
 }
 
 Status Collector::Start(std::optional<std::int64_t> rank, ElementObject header_extra) {
+  if (finished()) {
+    return {};
+  }
   if (!writer_) {
     auto writer = StepWriter::Create(settings_, framework_, step_, rank, std::move(header_extra));
     if (!writer) {
@@ -64,7 +54,7 @@ Status Collector::Flush() {
   return writer_ ? writer_->Flush() : Status();
 }
 
-Status Collector::EndStep() {
+Status Collector::BeginStep(std::int64_t step) {
   collecting_ = false;
   if (writer_ && micro_step_) {
     writer_->AddTreeEntry({"megatron_micro_step_number", std::to_string(*micro_step_)});
@@ -78,8 +68,12 @@ Status Collector::EndStep() {
   writer_.reset();
   counter_.Reset();
   filter_.Reset();
+  if (overflow_) {
+    overflow_->Reset();
+  }
   named_roots_.clear();
-  ++step_;
+  saved_counts_.clear();
+  step_ = step;
   return flushed;
 }
 
@@ -125,6 +119,7 @@ bool Collector::BeginModuleBackward(ModuleCall& module) {
     }
     const std::string name = module.call.Name(Direction::kBackward);
     filter_.BeginModule(name);
+    module.backward_in_scope = filter_.in_scope();
     module.admits_backward = filter_.Admit(name) && data_mode().backward;
   }
   return *module.admits_backward;
@@ -134,18 +129,25 @@ void Collector::EndModuleBackward(const ModuleCall& module) {
   filter_.EndModule(module.call.Name(Direction::kBackward));
 }
 
-bool Collector::AdmitGradients(const std::string& record_name) {
-  return data_mode().backward && data_mode().output && filter_.Admit(record_name);
+bool Collector::AdmitGradients(const std::string& record_name, const ModuleCall& module) {
+  const bool in_scope = module.admits_backward ? module.backward_in_scope : filter_.in_scope();
+  return data_mode().backward && data_mode().output && filter_.AdmitAsPartOf(record_name, in_scope);
 }
 
 void Collector::AbandonCall(const Call& call, const Record& begun) {
   counter_.GiveBack(call.subject, call.number);
   if (writer_ && saves_tensors()) {
     std::vector<std::string> names;
-    for (const Member& section : begun.sections) {
-      CollectDataNames(section.value, names);
+    ForEachTensorElement(begun, [&](const TensorElement& tensor) {
+      if (!tensor.data_name.empty()) {
+        names.push_back(tensor.data_name);
+      }
+    });
+    if (overflow_) {
+      overflow_->Forget(names, *writer_);
+    } else {
+      writer_->RemoveTensors(names);
     }
-    writer_->RemoveTensors(names);
   }
 }
 
@@ -173,7 +175,7 @@ void Collector::Describe(TensorElement& tensor, const TensorView& view, std::str
   }
   if (!data_name.empty() && writer_) {
     std::string file = TensorFileName(data_name, framework_ == Framework::kPyTorch ? ".pt" : ".npy");
-    if (writer_->SaveTensor(file, view)) {
+    if (overflow_ ? overflow_->Hold(file, view, *writer_) : writer_->SaveTensor(file, view)) {
       tensor.data_name = std::move(file);
     }
   }
@@ -191,34 +193,66 @@ void Collector::Submit(FinishedRecord record) {
 }
 
 void Collector::Write(FinishedRecord record) {
-  if (writer_) {
-    writer_->Add(std::move(record));
+  if (!writer_ || (overflow_ && !overflow_->Keep(record.record, *writer_))) {
+    return;
   }
+  if (record.make_tree) {
+    record.tree = record.make_tree(record.record.name);
+  }
+  writer_->Add(std::move(record));
+  if (finished()) {
+    collecting_ = false;
+  }
+}
+
+template <typename MakeTree>
+void Collector::SubmitInTree(Record record, std::string_view stack, MakeTree make_tree) {
+  if (!writer_) {
+    return;
+  }
+  FinishedRecord finished{std::move(record), std::string(stack), {}};
+  if (settings_.extra_info && overflow_) {
+    finished.make_tree = std::move(make_tree);
+  } else if (settings_.extra_info) {
+    finished.tree = make_tree(finished.record.name);
+  }
+  Submit(std::move(finished));
 }
 
 void Collector::Add(Record record, std::string_view stack) { Submit({std::move(record), std::string(stack), {}}); }
 
 void Collector::Add(Record record, std::string_view stack, const TreePlace& place, Direction direction) {
-  if (!writer_) {
-    return;
-  }
-  std::vector<TreeEntry> entries;
-  if (settings_.extra_info) {
-    entries = EntriesUpTo(place.parent.get(), direction);
-    std::string parent = place.parent ? place.parent->call.Name(direction) : std::string(place.root);
-    if (!place.parent && !parent.empty() && named_roots_.insert(parent).second) {
-      entries.push_back(Entry(parent, {}));
-    }
-    entries.push_back(Entry(record.name, parent));
-  }
-  Submit({std::move(record), std::string(stack), std::move(entries)});
+  SubmitInTree(std::move(record), stack,
+               [this, place, direction](const std::string& name) { return EntriesOf(name, place, direction); });
 }
 
-void Collector::AddModule(Record record, std::string_view stack, ModuleCall& module, Direction direction) {
-  if (writer_) {
-    Submit({std::move(record), std::string(stack),
-            settings_.extra_info ? EntriesUpTo(&module, direction) : std::vector<TreeEntry>()});
+void Collector::AddModule(Record record, std::string_view stack, const std::shared_ptr<ModuleCall>& module,
+                          Direction direction) {
+  SubmitInTree(std::move(record), stack,
+               [this, module, direction](const std::string& /*name*/) { return EntriesUpTo(module.get(), direction); });
+}
+
+std::vector<TreeEntry> Collector::EntriesOf(const std::string& name, const TreePlace& place, Direction direction) {
+  std::vector<TreeEntry> entries = EntriesUpTo(place.parent.get(), direction);
+  const std::string parent = place.parent ? place.parent->call.Name(direction) : std::string(place.root);
+  if (!place.parent && !parent.empty() && named_roots_.insert(parent).second) {
+    entries.push_back(Entry(parent, {}));
   }
+  entries.push_back(Entry(name, parent));
+  return entries;
+}
+
+Collector::SavedNames Collector::NameSavedValue(const std::string& name) {
+  const std::string suffix = "." + Decimal(saved_counts_[name]++) + ".debug";
+  return {name + suffix, name + "_grad" + suffix};
+}
+
+void Collector::AddSavedValue(std::string full_name, Element value) {
+  FinishedRecord saved;
+  saved.record.name = std::move(full_name);
+  saved.record.sections.push_back(Member{"value", std::move(value)});
+  saved.is_saved_value = true;
+  Submit(std::move(saved));
 }
 
 std::vector<TreeEntry> Collector::EntriesUpTo(ModuleCall* module, Direction direction) {

@@ -29,6 +29,11 @@ class RecordFilter {
   /// To be asked exactly once per record, when its name is known.
   bool Admit(std::string_view record_name) { return !active_ || Decide(record_name); }
 
+  /// The same for a record that belongs to what was, or was not, in scope earlier.
+  bool AdmitAsPartOf(std::string_view record_name, bool in_scope) { return !active_ || IsListed(record_name, in_scope); }
+  /// Whether the scope is open now; always without one.
+  bool in_scope() const { return !has_scope() || scope_open_; }
+
   /// A module call begins or ends: to be told before its record is asked for, and after its last inner record. An end
   /// whose begin was not told is harmless.
   void BeginModule(std::string_view record_name) {

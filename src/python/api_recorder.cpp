@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/engine_call.h"
 #include "python/gradient_hooks.h"
 #include "python/guarded.h"
 #include "python/module_stack.h"
@@ -24,10 +25,6 @@ struct ApiRecorder {
 };
 
 PyTypeObject* api_recorder_type = nullptr;
-
-/// How deep this thread is in calls that run autograd's engine. Its own Python code is not the user's: in there only
-/// what backward nodes call is recorded (decisions 6).
-thread_local int engine_depth = 0;
 
 /// A call between its begin and its end.
 struct PendingCall {
@@ -47,10 +44,10 @@ int FindApi(const Recording& recording, PyObject* function) {
   return static_cast<int>(PyLong_AsLong(index));
 }
 
-void Begin(Recording& recording, int api, PyObject* arguments, PyObject* keywords, PendingCall& pending) {
+void Begin(Recording& recording, std::size_t api, PyObject* arguments, PyObject* keywords, PendingCall& pending) {
   const TorchAccess::Quiet quiet(recording.torch);
   Collector& collector = recording.collector;
-  pending.call = collector.BeginCall(static_cast<std::size_t>(api));
+  pending.call = collector.BeginCall(api);
   if (collector.has_modules()) {
     if (const OpenModule* open = ModuleStack::Innermost(recording)) {
       pending.module = open->module;
@@ -93,49 +90,6 @@ void End(const std::shared_ptr<Recording>& recording, PendingCall& pending, PyOb
   }
 }
 
-PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, int api, PyObject* function, PyObject* arguments,
-                       PyObject* keywords) {
-  PendingCall pending;
-  const Outcome begun = Guarded(*recording, "recording the inputs of a call",
-                                [&] { Begin(*recording, api, arguments, keywords, pending); });
-  PyObject* output = nullptr;
-  if (begun != Outcome::kInterrupted) {
-    const OutermostCall running;
-    output = PyObject_Call(function, arguments, keywords);
-  }
-  if (output == nullptr) {
-    if (!pending.call.forward_name.empty()) {
-      recording->collector.AbandonCall(pending.call, pending.forward);
-    }
-    return nullptr;
-  }
-  if (begun == Outcome::kDone && Guarded(*recording, "recording the output of a call",
-                                         [&] { End(recording, pending, output); }) == Outcome::kInterrupted) {
-    Py_DECREF(output);
-    return nullptr;
-  }
-  return output;
-}
-
-/// Calls that a function makes are not dispatched to the mode that handles it. What backward makes again (activation
-/// checkpointing) must be seen: the mode goes back on the stack; the engine's threads inherit it.
-PyObject* CallEngine(const Recording& recording, PyObject* mode, PyObject* function, PyObject* arguments,
-                     PyObject* keywords) {
-  const Object entered = Object::Steal(PyObject_CallOneArg(recording.enter_mode.get(), mode));
-  if (!entered) {
-    return nullptr;
-  }
-  ++engine_depth;
-  PyObject* result = PyObject_Call(function, arguments, keywords);
-  --engine_depth;
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  Object::Steal(PyObject_CallOneArg(recording.leave_mode.get(), mode));
-  PyErr_Clear();
-  PyErr_Restore(type, value, traceback);
-  return result;
-}
-
 PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keyword_names) {
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (count < 3 || (keyword_names != nullptr && PyTuple_GET_SIZE(keyword_names) != 0)) {
@@ -155,10 +109,10 @@ PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t f
   if (recording->collector.collecting() && reinterpret_cast<ApiRecorder*>(self)->number == recording->newest_recorder) {
     const int api = note >= 0 ? note : FindApi(*recording, function);
     if (api == kEngineFunction && recording->enter_mode) {
-      return CallEngine(*recording, arguments[0], function, call_arguments, keywords);
+      return CallEngineFunction(*recording, arguments[0], function, call_arguments, keywords);
     }
-    if (api >= 0 && !OutermostCall::IsRunning() && (engine_depth == 0 || recording->torch.IsInBackward())) {
-      return RecordedCall(recording, api, function, call_arguments, keywords);
+    if (api >= 0 && !OutermostCall::IsRunning()) {
+      return RecordedCall(recording, static_cast<std::size_t>(api), function, call_arguments, keywords);
     }
   }
   return PyObject_Call(function, call_arguments, keywords);
@@ -181,6 +135,30 @@ void Deallocate(PyObject* self) {
 }
 
 }  // namespace
+
+PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, std::size_t api, PyObject* function,
+                       PyObject* arguments, PyObject* keywords) {
+  PendingCall pending;
+  const Outcome begun = Guarded(*recording, "recording the inputs of a call",
+                                [&] { Begin(*recording, api, arguments, keywords, pending); });
+  PyObject* output = nullptr;
+  if (begun != Outcome::kInterrupted) {
+    const OutermostCall running;
+    output = PyObject_Call(function, arguments, keywords);
+  }
+  if (output == nullptr) {
+    if (!pending.call.forward_name.empty()) {
+      recording->collector.AbandonCall(pending.call, pending.forward);
+    }
+    return nullptr;
+  }
+  if (begun == Outcome::kDone && Guarded(*recording, "recording the output of a call",
+                                         [&] { End(recording, pending, output); }) == Outcome::kInterrupted) {
+    Py_DECREF(output);
+    return nullptr;
+  }
+  return output;
+}
 
 Object MakeApiRecorder(std::shared_ptr<Recording> recording) {
   Object object = Checked(api_recorder_type->tp_alloc(api_recorder_type, 0));

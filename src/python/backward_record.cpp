@@ -82,7 +82,7 @@ void BackwardRecord::Write() {
     record.sections.push_back(Member{"output", Element(std::move(input_gradients_))});
   }
   if (subject_.module) {
-    collector.AddModule(std::move(record), {}, *subject_.module, Direction::kBackward);
+    collector.AddModule(std::move(record), {}, subject_.module, Direction::kBackward);
   } else if (collector.has_modules()) {
     collector.Add(std::move(record), {}, TreePlace{ModuleCall::WithBackward(subject_.parent), {}},
                   Direction::kBackward);
@@ -123,8 +123,11 @@ Element BackwardRecord::Capture(PyObject* gradient, const char* category, std::s
     return {};
   }
   std::string stem;
-  if (recording_->collector.saves_tensors()) {
-    stem = subject_.Name() + category + std::to_string(position);
+  if (Collector& collector = recording_->collector; collector.saves_tensors()) {
+    const std::string name = subject_.Name();
+    if (collector.SavesTensors(name)) {
+      stem = name + category + std::to_string(position);
+    }
   }
   return recording_->values.Capture(gradient, std::move(stem));
 }

@@ -83,7 +83,7 @@ void AddParameters(Recording& recording, OpenModule& open, PyObject* instance) {
 void AddForward(Recording& recording, OpenModule& open) {
   const StackDescription stack = recording.DescribeStack();
   MarkRecomputed(open.forward, stack);
-  recording.collector.AddModule(std::move(open.forward), stack.text, *open.module, Direction::kForward);
+  recording.collector.AddModule(std::move(open.forward), stack.text, open.module, Direction::kForward);
 }
 
 void End(const std::shared_ptr<Recording>& recording, PyObject* instance, PyObject* output) {

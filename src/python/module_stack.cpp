@@ -54,6 +54,11 @@ void ModuleCalls::Register(std::size_t module, std::string path) {
   paths_[module] = std::move(path);
 }
 
+std::shared_ptr<ModuleCall> ModuleCalls::Latest(std::size_t module) const {
+  const auto call = latest_.find(module);
+  return call == latest_.end() ? nullptr : call->second;
+}
+
 std::shared_ptr<ModuleCall> ModuleCalls::Enclosing(std::size_t module) const {
   const auto own = paths_.find(module);
   std::string path = own == paths_.end() ? std::string() : own->second;

@@ -46,6 +46,8 @@ class ModuleCalls {
   /// `path`: dotted names inside the model, with the model's index in front where several were given.
   void Register(std::size_t module, std::string path);
   void Began(std::size_t module, std::shared_ptr<ModuleCall> call) { latest_[module] = std::move(call); }
+  /// The latest call of the module in this step, or null.
+  std::shared_ptr<ModuleCall> Latest(std::size_t module) const;
   /// The latest call of the nearest enclosing module that was called in this step: the parent of a call that is made
   /// again in backward, where no outer call is open (known_pains.md P216).
   std::shared_ptr<ModuleCall> Enclosing(std::size_t module) const;

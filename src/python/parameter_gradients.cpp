@@ -29,7 +29,8 @@ std::string ParameterGradients::RecordName(const Module& module) {
 
 void ParameterGradients::Arrived(Recording& recording, std::size_t index, std::size_t parameter, PyObject* gradient) {
   Collector& collector = recording.collector;
-  if (index >= modules_.size() || !modules_[index] || collector.CallCount(index) == 0) {
+  const std::shared_ptr<ModuleCall> call = recording.modules.Latest(index);
+  if (index >= modules_.size() || !modules_[index] || !call) {
     return;  // the module's forward was not collected in this step
   }
   Module& module = *modules_[index];
@@ -40,11 +41,11 @@ void ParameterGradients::Arrived(Recording& recording, std::size_t index, std::s
     Write(recording, module);  // the next accumulation has begun, though some parameters had none
   }
   if (module.arrived_count == 0) {
-    module.admitted = collector.AdmitGradients(RecordName(module));
+    module.admitted = collector.AdmitGradients(RecordName(module), *call);
   }
   if (module.admitted) {
     std::string stem;
-    if (collector.saves_tensors()) {
+    if (collector.SavesTensors(RecordName(module))) {
       stem = RecordName(module) + "." + module.parameters[parameter];
     }
     module.arrived[parameter] =

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "collect/collector.h"
 #include "config/ignore_rules.h"
@@ -16,6 +18,7 @@
 namespace msprobe {
 
 class BackwardRecord;
+class SavedGradients;
 
 /// Stands in the API table for functions that run autograd's engine: they are no records, but what they call may be.
 inline constexpr int kEngineFunction = -2;
@@ -41,6 +44,8 @@ struct Recording {
   /// Started, but some of their gradients are still to come; in order of their calls.
   std::map<std::uint64_t, BackwardRecord*> open_backwards;
   std::uint64_t next_backward_id = 0;
+  /// Of values that the user has saved; some are still to come.
+  std::vector<std::shared_ptr<SavedGradients>> saved_gradients;
   std::uint64_t unreached_inputs = 0;  ///< calls whose input gradients cannot be told from the graph (decisions 4)
   bool collects_stacks = true;
   ModuleCalls modules;

@@ -4,23 +4,28 @@ from msprobe.pytorch.api_hooks import ApiHooks, put_mode, take_mode
 from msprobe.pytorch.api_table import ApiTable
 from msprobe.pytorch.compiled_regions import CompiledRegions
 from msprobe.pytorch.distributed_hooks import DistributedHooks
+from msprobe.pytorch.engine_hooks import EngineHooks
 from msprobe.pytorch.module_hooks import ModuleHooks
 
 
 class InstalledHooks:
     """Installs what the level needs; installing again adds what is new. `remove` puts everything back."""
 
-    def __init__(self, session):
+    def __init__(self, session, custom_apis):
         self._parts = []
         self._modules = None
         self._session = session
         self._compiled_regions = CompiledRegions()
+        self._custom_apis = custom_apis
+        self._functions = None  # function -> index of its API, at levels that record APIs
         if session.level in ("L1", "mix"):
             table = ApiTable(session)
+            self._functions = table.functions
             session.set_api_table(table.functions)
             session.set_mode_switch(put_mode, take_mode)
             self._parts += [ApiHooks(session.recorder, table.operators, self._compiled_regions),
-                            DistributedHooks(session, table.support_list, self._compiled_regions)]
+                            EngineHooks(), DistributedHooks(session, table.support_list, self._compiled_regions)]
+            self._compiled_regions.listeners.append((custom_apis.step_aside, custom_apis.come_back))
         if session.level in ("L0", "mix"):
             self._modules = ModuleHooks(session)
             self._compiled_regions.listeners.append((self._modules.step_aside, self._modules.come_back))
@@ -31,6 +36,10 @@ class InstalledHooks:
             self._compiled_regions.install()
             for part in self._parts:
                 part.install()
+            if self._functions is not None:
+                self._custom_apis.install(self._functions)
+                if self._compiled_regions.running:
+                    self._custom_apis.step_aside()
             if self._modules is not None:
                 self._modules.install(models)
                 if self._compiled_regions.running:
@@ -38,6 +47,9 @@ class InstalledHooks:
         except BaseException:
             self.remove()
             raise
+
+    def records_module(self, module):
+        return self._modules is not None and self._modules.is_hooked(module)
 
     def end_step(self):
         """After the session's own: gradients of parameters are not awaited any more."""
@@ -47,6 +59,7 @@ class InstalledHooks:
     def remove(self):
         if self._modules is not None:
             self._modules.remove()
+        self._custom_apis.remove()
         for part in reversed(self._parts):
             part.remove()
         self._compiled_regions.remove()
