@@ -1,6 +1,8 @@
 #include "collect/collector.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -97,11 +99,19 @@ TEST_F(CollectorTest, AForkedChildWritesNothing) {
   const std::size_t add = collector.Register("Torch.add");
   ASSERT_TRUE(collector.Start(std::nullopt, {}).ok());
   collector.Add(ForwardOf(collector.BeginCall(add)), "[]");
-  collector.LeaveToParent();
-  EXPECT_FALSE(collector.collecting());
-  collector.Add(ForwardOf(collector.BeginCall(add)), "[]");
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    collector.LeaveToParent();
+    const bool collecting = collector.collecting();
+    collector.Add(ForwardOf(collector.BeginCall(add)), "[]");
+    _exit(collector.EndStep().ok() && !collecting ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
   ASSERT_TRUE(collector.EndStep().ok());
-  EXPECT_TRUE(Names(folder_ / "step0" / "rank" / "dump.json").empty());
+  EXPECT_EQ(Names(folder_ / "step0" / "rank" / "dump.json"), (std::vector<std::string>{"Torch.add.0.forward"}));
 }
 
 TEST_F(CollectorTest, ADeletedFolderIsToldOnce) {
