@@ -1,5 +1,7 @@
 """What the extension needs of torch: a few classes, and the description of tensors whose memory it cannot read itself."""
 
+import contextlib
+
 import torch
 from torch import Size, Tensor, device, dtype  # noqa: F401  (read by the extension)
 from torch.nn import Parameter  # noqa: F401
@@ -10,8 +12,14 @@ from msprobe.pytorch.torch_modes import DisableTorchFunction, without_dispatch_m
 next_sequence_number = getattr(torch.autograd, "_get_sequence_nr", None)
 # Number of the backward pass that runs on this thread, -1 outside of one.
 current_graph_task = getattr(torch._C, "_current_graph_task_id", None)
+# Of the base class: a subclass may have its own.
 _shape = Tensor.shape.__get__
 _requires_grad = Tensor.requires_grad.__get__
+_device = Tensor.device.__get__
+_dtype = Tensor.dtype.__get__
+_is_nested = Tensor.is_nested.__get__
+# Reaches the memory of a subclass without running its __torch_dispatch__.
+_DisableTorchDispatch = getattr(torch._C, "_DisableTorchDispatch", contextlib.nullcontext)
 
 
 def add_gradients(a, b):
@@ -33,9 +41,28 @@ def describe(tensor, statistics=None):
     if cls is not Tensor and cls is not Parameter:
         if cls.__module__.startswith("torch."):
             kind = cls.__module__ + "." + cls.__qualname__
-    value, failure = _value(tensor, statistics)
-    return (kind, str(tensor.dtype), _sizes(tensor), bool(_requires_grad(tensor)), value, extra,
-            None if value is None else _layout(tensor), failure)
+    source = tensor
+    if kind == "torch.distributed.tensor.DTensor":
+        source = tensor._local_tensor  # this process' part; shape and dtype are those of the whole
+        extra = {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [str(p) for p in tensor.placements]}
+    with _untraced():
+        value, failure = _value(source, statistics)
+        layout = None if value is None else _layout(value if isinstance(value, Tensor) else source)
+    return kind, str(_dtype(tensor)), _sizes(tensor), bool(_requires_grad(tensor)), value, extra, layout, failure
+
+
+@contextlib.contextmanager
+def _untraced():
+    """What is done inside does not become part of a graph that torch.jit.trace is making."""
+    state = torch._C._get_tracing_state()
+    if state is None:
+        yield
+        return
+    torch._C._set_tracing_state(None)
+    try:
+        yield
+    finally:
+        torch._C._set_tracing_state(state)
 
 
 def _sizes(tensor):
@@ -62,7 +89,7 @@ def _known(size):
 
 
 def _layout(tensor):
-    if tensor.device.type == "cpu" or tensor.layout is not torch.strided:
+    if tensor.layout is not torch.strided:
         return None
     strides, offset = tuple(Tensor.stride(tensor)), Tensor.storage_offset(tensor)
     return None if offset == 0 and Tensor.is_contiguous(tensor) else (strides, offset)
@@ -70,14 +97,16 @@ def _layout(tensor):
 
 def _value(tensor, statistics):
     """The value as `describe` gives it, and what has gone wrong."""
-    device = tensor.device.type
+    device = _device(tensor).type
     try:
         if device == "meta" or not _has_data(tensor):
             return None, None
         if device != "cpu" and is_captured(device):
             return None, "a graph of %s is being captured: values of its calls are not known" % device
         with without_dispatch_modes(), torch.no_grad():
-            plain = tensor.detach()
+            plain = _host_alias(tensor) if device == "cpu" else Tensor.detach(tensor)
+            if plain is None:
+                return None, None
             if plain.is_quantized:
                 plain = plain.dequantize()
             if plain.layout is not torch.strided:
@@ -96,9 +125,24 @@ def _value(tensor, statistics):
             device, type(error).__name__, str(error)[:200])
 
 
+def _host_alias(tensor):
+    """The same host memory as a plain tensor; None for a wrapper of other tensors, which has none."""
+    with _DisableTorchDispatch():
+        plain = Tensor.detach(tensor)
+        plain = plain if type(plain) is Tensor else plain.as_subclass(Tensor)
+    if type(tensor).__torch_dispatch__ is Tensor.__torch_dispatch__:
+        return plain
+    has_memory = plain.layout is torch.strided and (not plain.numel() or plain.data_ptr() != 0)
+    return plain if has_memory else None
+
+
 def _to_host(tensor):
     """One transfer; of the storage range where that is no larger, so that expanded tensors are not blown up."""
-    if tensor.device.type == "cpu" or type(tensor) is not Tensor or tensor.is_contiguous() or not tensor.numel():
+    if tensor.device.type == "cpu" or type(tensor) is not Tensor:
+        return tensor.cpu()
+    if not tensor.numel():
+        return torch.empty(tensor.size(), dtype=tensor.dtype, device="cpu")
+    if tensor.is_contiguous():
         return tensor.cpu()
     sizes, strides = tensor.size(), tensor.stride()
     length = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides))
@@ -109,7 +153,7 @@ def _to_host(tensor):
 
 def _has_data(tensor):
     name = type(tensor).__name__
-    if name in ("FakeTensor", "FunctionalTensor", "AsyncCollectiveTensor") or tensor.is_nested:
+    if name in ("FakeTensor", "FunctionalTensor", "AsyncCollectiveTensor") or _is_nested(tensor):
         return False
     functorch = getattr(torch._C, "_functorch", None)
     wrapped = getattr(functorch, "is_functorch_wrapped_tensor", None)
