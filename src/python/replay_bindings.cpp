@@ -165,7 +165,7 @@ void BindReplay(nb::module_& m) {
       .def_prop_ro("skip_reason", &ReplayCase::skip_reason, "Why the call cannot be made; None: it can.")
       .def_prop_ro("kind", [](ReplayCase& self) { return self.plan().kind; })
       .def_prop_ro("function", [](ReplayCase& self) { return self.plan().function; })
-      .def_prop_ro("in_place", [](ReplayCase& self) { return IsInPlace(self.plan().api); })
+      .def_prop_ro("in_place", [](ReplayCase& self) { return self.plan().in_place; })
       .def_prop_ro("seed", [](ReplayCase& self) { return self.plan().seed; })
       .def_prop_ro("autocast",
                    [](ReplayCase& self) -> std::optional<std::string> {

@@ -123,6 +123,11 @@ Treatment ChooseTreatment(Case& plan) {
   return Treatment::kValues;
 }
 
+bool ChangesItsArgument(const Case& plan) {
+  const Argument* keyword = Keyword(plan, "inplace");
+  return IsInPlace(plan.api) || (keyword != nullptr && keyword->kind == Argument::Kind::kBool && keyword->boolean);
+}
+
 void FindUpdatedTensors(Case& plan) {
   const auto statistics = StatisticsUpdatedBy(plan.api);
   if (!statistics) return;
@@ -195,6 +200,7 @@ Result<Case> PlanCase(const CaseRequest& request, const ReplaySettings& settings
   RemoveDropout(plan);
   FixAttentionMask(plan);
   plan.treatment = ChooseTreatment(plan);
+  plan.in_place = ChangesItsArgument(plan);
   FindUpdatedTensors(plan);
   PlanBackward(request, context, plan);
   return plan;

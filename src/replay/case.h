@@ -46,6 +46,7 @@ struct Case {
   std::vector<Argument> positional;
   std::vector<KeywordArgument> keywords;
   std::vector<TensorSpec> tensors;
+  bool in_place = false;             ///< the call changes its first argument, by its name or by inplace=True
   std::vector<std::size_t> updated;  ///< tensors that the call changes without autograd counting it
   BackwardPlan backward;
   Treatment treatment = Treatment::kValues;

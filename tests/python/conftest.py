@@ -81,7 +81,7 @@ def run_python():
 
 @pytest.fixture
 def configured(fresh_debugger, tmp_path):
-    """A debugger that dumps to tmp_path / "dump". Task "md5" is statistics with checksums; `top`: other keys of the file."""
+    """A new debugger that dumps to tmp_path / "dump". Task "md5" is statistics with checksums; `top`: other keys of the file."""
 
     def make(task="statistics", level="L1", top=None, **section):
         if task == "md5":
@@ -89,6 +89,7 @@ def configured(fresh_debugger, tmp_path):
         config = tmp_path / "config.json"
         config.write_text(json.dumps(
             {"task": task, "level": level, "dump_path": str(tmp_path / "dump"), task: section, **(top or {})}))
+        fresh_debugger._instance = None
         return fresh_debugger(str(config))
 
     return make

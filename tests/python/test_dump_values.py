@@ -23,8 +23,8 @@ class Overriding:
 
 
 def described(record, value, task="statistics"):
-    dump = record(lambda: F.interpolate(Overriding(), (value,)), task=task)
-    return dump.data["Functional.interpolate.0.forward"]["input_args"][1][0]
+    dump = record(lambda: F.embedding(Overriding(), (value,)), task=task)
+    return dump.data["Functional.embedding.0.forward"]["input_args"][1][0]
 
 
 @dataclasses.dataclass
@@ -75,10 +75,10 @@ class RaisingText:
 def test_a_value_that_raises_is_null_and_the_rest_of_the_record_stays(fresh_debugger, load_dump, tmp_path):
     debugger = fresh_debugger(dump_path=str(tmp_path))
     debugger.start()
-    F.interpolate(Overriding(), ({RaisingText(): 1}, 5))
+    F.embedding(Overriding(), ({RaisingText(): 1}, 5))
     debugger.stop()
     dump = load_dump(tmp_path)
-    assert dump.data["Functional.interpolate.0.forward"]["input_args"][1] == [None, {"type": "int", "value": 5}]
+    assert dump.data["Functional.embedding.0.forward"]["input_args"][1] == [None, {"type": "int", "value": 5}]
     assert dump.errors.count("made by the test") == 1
 
 
@@ -93,7 +93,7 @@ def test_failures_that_differ_each_time_do_not_fill_the_disk(fresh_debugger, loa
     debugger = fresh_debugger(dump_path=str(tmp_path))
     debugger.start()
     for _ in range(300):
-        F.interpolate(Overriding(), ({Numbered(): 1},))
+        F.embedding(Overriding(), ({Numbered(): 1},))
     debugger.stop()
     assert Numbered.count == 300 and len(load_dump(tmp_path).errors.splitlines()) == 100
 

@@ -124,6 +124,11 @@ def test_running_statistics_are_compared(monkeypatch, check):
     assert [row[3] for row in rows.details if ".forward." in row[0]] == ["(8, 4)", "(4,)", "(4,)"]
 
 
+def test_in_place_by_a_keyword(check):
+    rows = check("Functional.relu.0", [fp32(9)], {"inplace": value(True)}, gradient=fp32(9))
+    assert (rows.forward, rows.backward) == ("pass", "pass")
+
+
 def test_in_place_gradient_is_that_of_the_input_before(check):
     # x.mul_(y): with the gradient taken of the changed x it would be the incoming one for any y.
     rows = check("Tensor.mul_.0", [fp32(50), tensor("float32", [50], 3, 3)], gradient=tensor("float32", [50], 1, 1))

@@ -64,12 +64,12 @@ def test_nothing_changes_and_nothing_is_missing(recorded_step, name, level, task
 def test_names_are_the_same_on_every_torch(recorded_step):
     _, _, dump = recorded_step("attention")
     assert [name[:-len(".forward")] for name in dump.names("forward")] == [
-        "Functional.embedding.0", "Functional.layer_norm.0", "Functional.linear.0", "Tensor.view.0", "Tensor.transpose.0",
-        "Tensor.chunk.0", "Tensor.transpose.1", "Tensor.__matmul__.0", "Tensor.__itruediv__.0", "Torch.triu.0",
-        "Tensor.masked_fill.0", "Functional.softmax.0", "Functional.dropout.0", "Torch.matmul.0", "Tensor.transpose.2",
-        "Tensor.reshape.0", "Tensor.__add__.0", "Tensor.__getitem__.0", "Tensor.__mul__.0", "Tensor.__setitem__.0",
-        "Tensor.__getitem__.1", "Functional.linear.1", "Tensor.topk.0", "Functional.linear.2", "Functional.log_softmax.0",
-        "Tensor.flatten.0", "Functional.nll_loss.0"]
+        "Functional.embedding.0", "Functional.layer_norm.0", "Functional.linear.0", "Tensor.transpose.0", "Tensor.chunk.0",
+        "Tensor.transpose.1", "Tensor.__matmul__.0", "Tensor.__itruediv__.0", "Tensor.triu.0", "Tensor.masked_fill.0",
+        "Functional.softmax.0", "Functional.dropout.0", "Torch.matmul.0", "Tensor.transpose.2", "Tensor.reshape.0",
+        "Tensor.__add__.0", "Tensor.__getitem__.0", "Tensor.__mul__.0", "Tensor.__setitem__.0", "Tensor.__getitem__.1",
+        "Functional.linear.1", "Tensor.topk.0", "Functional.linear.2", "Functional.log_softmax.0", "Tensor.flatten.0",
+        "Tensor.flatten.1", "Functional.nll_loss.0", "Tensor.sum.0", "Tensor.__rmul__.0", "Tensor.__add__.1"]
 
 
 @pytest.mark.parametrize("name", ("attention", "convolution"))
