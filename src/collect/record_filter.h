@@ -30,7 +30,9 @@ class RecordFilter {
   bool Admit(std::string_view record_name) { return !active_ || Decide(record_name); }
 
   /// The same for a record that belongs to what was, or was not, in scope earlier.
-  bool AdmitAsPartOf(std::string_view record_name, bool in_scope) { return !active_ || IsListed(record_name, in_scope); }
+  bool AdmitAsPartOf(std::string_view record_name, bool in_scope) {
+    return !active_ || IsListed(record_name, in_scope);
+  }
   /// Whether the scope is open now; always without one.
   bool in_scope() const { return !has_scope() || scope_open_; }
 

@@ -29,6 +29,23 @@ def _resolve(namespace, name):
     return target if callable(target) else None
 
 
+def _function_names(category, module):
+    """What the patterns of overlays choose from: names of the functions in a module of the category's namespace."""
+    namespaces = {key: namespace for key, _, namespace in _NAMESPACES}
+    where = namespaces[category]() if category in namespaces else None
+    for part in module.split(".") if module else ():
+        where = getattr(where, part, None)
+    return [name for name in dir(where) if _is_function(where, name)] if where is not None else []
+
+
+def _is_function(where, name):
+    try:
+        value = getattr(where, name)
+    except Exception:  # a name that is there only to say what is missing
+        return False
+    return callable(value) and not isinstance(value, type)
+
+
 def _engine_functions():
     """What runs autograd's engine: no records themselves, but activation checkpointing makes calls inside."""
     return torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad
@@ -40,7 +57,8 @@ class ApiTable:
     def __init__(self, session):
         self.functions = {function: _core.ENGINE_FUNCTION for function in _engine_functions()}
         self.operators = {}
-        support_list = _core.pytorch_support_list(SUPPORT_LIST if os.path.exists(SUPPORT_LIST) else "")
+        support_list = _core.pytorch_support_list(
+            SUPPORT_LIST if os.path.exists(SUPPORT_LIST) else "", session.support_lists, _function_names)
         self.support_list = support_list
         for category, prefix, namespace in _NAMESPACES:
             where = namespace()
