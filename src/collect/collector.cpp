@@ -65,6 +65,7 @@ Status Collector::BeginStep(std::int64_t step) {
     held_.ReleaseUnknown();
   }
   Status flushed = Flush();
+  finished_totals_ = totals();
   writer_.reset();
   counter_.Reset();
   filter_.Reset();

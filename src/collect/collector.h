@@ -116,6 +116,9 @@ class Collector {
   SavedNames NameSavedValue(const std::string& name);
   void AddSavedValue(std::string full_name, Element value);
 
+  /// What the files of this step hold, or those of the last one while this step has none.
+  StepTotals totals() const { return writer_ ? writer_->totals() : finished_totals_; }
+
   /// The current writer, null before the first start of a step.
   const StepWriter* writer() const { return writer_.get(); }
 
@@ -137,6 +140,7 @@ class Collector {
   std::unique_ptr<StepWriter> writer_;
   LateStatistics* late_ = nullptr;  ///< null until a tensor's statistics are late
   HeldRecords held_;
+  StepTotals finished_totals_;
   std::map<std::string, std::uint64_t> saved_counts_;
   std::set<std::string> named_roots_;  ///< "optimizer", ...: those that have their entry in construct.json
   std::optional<std::int64_t> micro_step_;

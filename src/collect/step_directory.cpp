@@ -64,6 +64,25 @@ int OpenLocked(const std::string& path) {
   return descriptor;  // where locks are not supported the folder counts as free
 }
 
+std::string RankName(std::optional<std::int64_t> rank) { return rank ? "rank" + std::to_string(*rank) : "rank"; }
+
+std::string ProcessName(std::optional<std::int64_t> rank) { return RankName(rank) + "_p" + std::to_string(getpid()); }
+
+/// Renames what an earlier run left; fills `warning`. That somebody else was faster is no failure.
+Status SetAside(const std::string& path, std::string& warning) {
+  const std::string stem = path + "." + LastChange(path);
+  std::string aside = stem;
+  struct stat info {};
+  for (int suffix = 1; lstat(aside.c_str(), &info) == 0; ++suffix) {
+    aside = stem + "_" + std::to_string(suffix);
+  }
+  if (rename(path.c_str(), aside.c_str()) != 0 && errno != ENOENT) {
+    return Failed("set aside the folder of an earlier run,", path);
+  }
+  warning = path + " holds the data of an earlier run; it is now " + BaseName(aside);
+  return {};
+}
+
 }  // namespace
 
 Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::int64_t step,
@@ -73,7 +92,7 @@ Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::i
   if (Status made = CreateDirectories(result.step_path_); !made.ok()) {
     return made.error();
   }
-  std::string name = rank ? "rank" + std::to_string(*rank) : "rank";
+  std::string name = RankName(rank);
   // Another process may create or set aside the same folder at the same moment; each turn makes progress or gives way.
   for (int attempt = 0; attempt < 16; ++attempt) {
     const std::string path = JoinPath(result.step_path_, name);
@@ -86,7 +105,7 @@ Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::i
       if (errno != EWOULDBLOCK) {
         return Failed("open the folder", path);
       }
-      name = (rank ? "rank" + std::to_string(*rank) : std::string("rank")) + "_p" + std::to_string(getpid());
+      name = ProcessName(rank);
       result.warning_ = "another running process writes to " + path + "; this one writes to " + name;
       continue;
     }
@@ -96,22 +115,35 @@ Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::i
       result.lock_ = lock;
       return result;
     }
-    std::string aside = path + "." + LastChange(path);
-    struct stat info {};
-    for (int suffix = 1; lstat(aside.c_str(), &info) == 0; ++suffix) {
-      aside = path + "." + LastChange(path) + "_" + std::to_string(suffix);
-    }
-    const bool renamed = rename(path.c_str(), aside.c_str()) == 0;
-    const int rename_error = errno;
+    const Status moved = SetAside(path, result.warning_);
     close(lock);
-    if (!renamed && rename_error != ENOENT) {
-      errno = rename_error;
-      return Failed("set aside the folder of an earlier run,", path);
+    if (!moved.ok()) {
+      return moved.error();
     }
-    result.warning_ = path + " holds the data of an earlier run; it is now " + BaseName(aside);
   }
   return Error{ErrorCode::kOutput,
                "cannot claim a folder for this process in " + result.step_path_ + ": other processes keep claiming it"};
+}
+
+Status StepDirectory::AdoptRank(std::int64_t rank) {
+  warning_.clear();
+  std::string path = JoinPath(step_path_, RankName(rank));
+  const int lock = OpenLocked(path);
+  if (lock >= 0) {
+    const Status moved = IsEmpty(path) ? Status() : SetAside(path, warning_);
+    close(lock);
+    if (!moved.ok()) {
+      return moved;
+    }
+  } else if (errno == EWOULDBLOCK) {
+    warning_ = "another running process writes to " + path + "; this one writes to " + ProcessName(rank);
+    path = JoinPath(step_path_, ProcessName(rank));
+  }
+  if (rename(path_.c_str(), path.c_str()) != 0) {
+    return Failed("rename " + Printable(path_) + " to", path);
+  }
+  path_ = path;
+  return {};
 }
 
 StepDirectory::StepDirectory(StepDirectory&& other) noexcept { *this = std::move(other); }

@@ -16,6 +16,9 @@ class StepDirectory {
   static Result<StepDirectory> Create(const std::string& dump_path, std::int64_t step,
                                       std::optional<std::int64_t> rank);
 
+  /// The rank has become known: renames the folder `rank` to `rank{r}`, under the rules above.
+  Status AdoptRank(std::int64_t rank);
+
   const std::string& path() const { return path_; }
   const std::string& step_path() const { return step_path_; }
   /// One line when an earlier folder was set aside or belongs to a living process; else empty.

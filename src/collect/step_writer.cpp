@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "record/json_writer.h"
+#include "record/tensor_elements.h"
 
 namespace msprobe {
 namespace {
@@ -23,36 +24,12 @@ constexpr std::size_t kMostPending = std::size_t{4} << 20U;
 constexpr std::chrono::seconds kRetryInterval{5};
 constexpr std::size_t kMostUnwritten = std::size_t{32} << 20U;
 
-std::string Head(const DumpSettings& settings, Framework framework, const std::string& tensor_folder,
-                 const ElementObject& extra) {
-  std::string head = "{\n \"task\": ";
-  AppendJsonString(head, settings.task_name);
-  head += ",\n \"level\": ";
-  AppendJsonString(head, settings.level_name);
-  head += ",\n \"framework\": ";
-  AppendJsonString(head, framework == Framework::kPyTorch ? "pytorch" : "mindspore");
-  head += ",\n \"dump_data_dir\": ";
-  if (tensor_folder.empty()) {
-    head += "null";
-  } else {
-    AppendJsonString(head, tensor_folder);
-  }
-  for (const Member& member : extra) {
-    head += ",\n ";
-    AppendJsonString(head, member.key);
-    head += ": ";
-    AppendJson(head, member.value);
-  }
-  head += ",\n \"data\": {";
-  return head;
-}
+}  // namespace
 
 bool SynchronousSaving() {
   const char* value = std::getenv("MSPROBE_SYNC_SAVE");
   return value != nullptr && std::strcmp(value, "1") == 0;
 }
-
-}  // namespace
 
 Result<std::unique_ptr<StepWriter>> StepWriter::Create(const DumpSettings& settings, Framework framework,
                                                        std::int64_t step, std::optional<std::int64_t> rank,
@@ -61,44 +38,39 @@ Result<std::unique_ptr<StepWriter>> StepWriter::Create(const DumpSettings& setti
   if (!directory) {
     return directory.error();
   }
-  const bool saves_tensors = settings.task == Task::kTensor || settings.task == Task::kOverflowCheck;
-  const std::string tensor_folder = saves_tensors ? JoinPath(directory->path(), "dump_tensor_data") : std::string();
-  if (saves_tensors) {
+  const std::string tensor_folder =
+      settings.saves_tensors() ? JoinPath(directory->path(), "dump_tensor_data") : std::string();
+  if (settings.saves_tensors()) {
     if (Status made = CreateDirectories(tensor_folder); !made.ok()) {
       return made.error();
     }
   }
-  Result<JsonJournal> dump = JsonJournal::Create(
-      JoinPath(directory->path(), "dump.json"), Head(settings, framework, tensor_folder, header_extra), "}\n}\n", "  ");
-  if (!dump) {
-    return dump.error();
+  DumpHead head = MakeDumpHead(settings, framework, tensor_folder, header_extra, !rank.has_value());
+  Result<StepJournals> journals = StepJournals::Create(directory->path(), std::move(head), settings.level);
+  if (!journals) {
+    return journals.error();
   }
-  Result<JsonJournal> stack = JsonJournal::Create(JoinPath(directory->path(), "stack.json"), "{", "}\n", " ");
-  if (!stack) {
-    return stack.error();
-  }
-  Result<JsonJournal> construct = JsonJournal::Create(JoinPath(directory->path(), "construct.json"), "{", "}\n", " ");
-  if (!construct) {
-    return construct.error();
-  }
-  std::unique_ptr<StepWriter> writer(
-      new StepWriter(std::move(*directory), std::move(*dump), std::move(*stack), std::move(*construct), framework));
-  writer->tensor_folder_ = tensor_folder;
-  return writer;
+  return std::unique_ptr<StepWriter>(
+      new StepWriter(std::move(*directory), tensor_folder, std::move(*journals), framework));
 }
 
-StepWriter::StepWriter(StepDirectory directory, JsonJournal dump, JsonJournal stack, JsonJournal construct,
-                       Framework framework)
+StepWriter::StepWriter(StepDirectory directory, std::string tensor_folder, StepJournals journals, Framework framework)
     : directory_(std::move(directory)),
+      tensor_folder_(std::move(tensor_folder)),
       pool_(std::make_unique<TensorFilePool>(framework, SynchronousSaving())),
-      dump_(std::move(dump)),
-      stack_(std::move(stack)),
-      construct_(std::move(construct)),
+      journals_(std::move(journals)),
       timer_([this] { FlushQuietly(); }) {}
 
 void StepWriter::Add(FinishedRecord record) {
-  Pending pending{std::move(record.record.name), {}, std::move(record.stack), std::move(record.tree)};
-  AppendJson(pending.text, record.record);
+  Pending pending{
+      std::move(record.record.name), {}, std::move(record.stack), std::move(record.tree), record.is_saved_value};
+  std::uint64_t tensors = 0;
+  ForEachTensorElement(std::as_const(record.record), [&](const TensorElement&) { ++tensors; });
+  if (record.is_saved_value) {
+    AppendJson(pending.text, record.record.sections.front().value);
+  } else {
+    AppendJson(pending.text, record.record);
+  }
   std::size_t bytes = pending.text.size() + pending.stack.size();
   for (const TreeEntry& entry : pending.tree) {
     bytes += entry.name.size() + entry.value.size();
@@ -119,10 +91,12 @@ void StepWriter::Add(FinishedRecord record) {
     if (unwritten_bytes_ > 0) {  // the timer tries again in its own time
       is_first = is_full = is_behind = false;
     }
+    ++(pending.is_saved_value ? totals_.saved_values : totals_.records);
+    totals_.tensors += tensors;
+    totals_.json_bytes += bytes;
     pending_.push_back(std::move(pending));
-    ++record_count_;
   }
-  if (is_behind) {
+  if (is_behind || synchronous_) {
     FlushQuietly();
   } else if (is_full) {
     timer_.Arm(FlushTimer::Clock::duration::zero());
@@ -133,12 +107,12 @@ void StepWriter::Add(FinishedRecord record) {
 
 void StepWriter::AddTreeEntry(TreeEntry entry) {
   const std::lock_guard lock(flush_mutex_);
-  construct_.Add(entry.name, entry.value);
+  journals_.AddTreeEntry(entry);
 }
 
-std::uint64_t StepWriter::record_count() const {
+StepTotals StepWriter::totals() const {
   const std::lock_guard lock(mutex_);
-  return record_count_;
+  return totals_;
 }
 
 bool StepWriter::SaveTensor(std::string_view name, const TensorView& view) {
@@ -146,7 +120,23 @@ bool StepWriter::SaveTensor(std::string_view name, const TensorView& view) {
     return false;
   }
   pool_->Save(JoinPath(tensor_folder_, name), view);
+  CountTensorFile(view);
   return true;
+}
+
+bool StepWriter::SaveTensor(std::string_view name, TensorCopy tensor) {
+  if (tensor_folder_.empty() || !pool_->healthy()) {
+    return false;
+  }
+  CountTensorFile(tensor.view());
+  pool_->Save(JoinPath(tensor_folder_, name), std::move(tensor));
+  return true;
+}
+
+void StepWriter::CountTensorFile(const TensorView& view) {
+  const std::lock_guard lock(mutex_);
+  ++totals_.tensor_files;
+  totals_.tensor_bytes += static_cast<std::uint64_t>(ElementCount(view)) * ItemSize(view.dtype);
 }
 
 void StepWriter::RemoveTensors(const std::vector<std::string>& names) {
@@ -182,9 +172,7 @@ void StepWriter::DropNamesOf(const std::vector<TensorFilePool::Failure>& failure
 void StepWriter::LeaveToParent(std::unique_ptr<StepWriter> writer) {
   if (writer) {
     const StepDirectory unlocked = std::move(writer->directory_);  // else the folder counts as in use after the parent
-    for (JsonJournal* journal : {&writer->dump_, &writer->stack_, &writer->construct_}) {
-      journal->Close();
-    }
+    writer->journals_.Close();
     static auto& left = *new std::vector<StepWriter*>();  // reachable for good
     left.push_back(writer.release());
   }
@@ -205,16 +193,17 @@ Status StepWriter::Flush() {
     DropNamesOf(failures, records);
     DropNamesOf(failures, pending_);
   }
+  Status written;
   for (const Pending& record : records) {
-    dump_.Add(record.name, record.text);
-    if (!record.stack.empty()) {
-      stack_.Add(record.name, record.stack);
-    }
-    for (const TreeEntry& entry : record.tree) {
-      construct_.Add(entry.name, entry.value);
+    if (!record.is_saved_value) {
+      journals_.AddRecord(record.name, record.text, record.stack, record.tree);
+    } else if (Status added = journals_.AddSaved(record.name, record.text); !added.ok()) {
+      written = std::move(added);
     }
   }
-  const Status written = WriteJournals();
+  if (Status flushed = journals_.Flush(); !flushed.ok()) {
+    written = std::move(flushed);
+  }
   const std::lock_guard lock(mutex_);
   if (!written.ok()) {
     unwritten_bytes_ += bytes;
@@ -244,20 +233,28 @@ void StepWriter::FlushQuietly() {
   }
 }
 
-Status StepWriter::WriteJournals() {
-  if (dump_.buffered_bytes() + stack_.buffered_bytes() + construct_.buffered_bytes() == 0) {
-    return {};
+Result<std::string> StepWriter::AdoptRank(std::int64_t rank) {
+  const std::lock_guard flushing(flush_mutex_);
+  // Files on their way have the old path.
+  if (const std::vector<TensorFilePool::Failure> failures = pool_->WaitAll(); !failures.empty()) {
+    const std::lock_guard lock(mutex_);
+    DropNamesOf(failures, pending_);
   }
-  for (JsonJournal* journal : {&dump_, &stack_, &construct_}) {
-    if (Status written = journal->Flush(); !written.ok()) {
-      return written;
-    }
+  if (Status renamed = directory_.AdoptRank(rank); !renamed.ok()) {
+    return renamed.error();
   }
-  return {};
+  if (!tensor_folder_.empty()) {
+    tensor_folder_ = JoinPath(directory_.path(), BaseName(tensor_folder_));
+  }
+  if (Status moved = journals_.Moved(directory_.path(), tensor_folder_); !moved.ok()) {
+    return moved.error();
+  }
+  return directory_.warning();
 }
 
 void StepWriter::CheckFolder() {
-  if (!folder_gone_ && ::access(JoinPath(directory_.path(), "dump.json").c_str(), F_OK) != 0 && errno == ENOENT) {
+  if (!folder_gone_ && ::access(JoinPath(directory_.path(), journals_.main_file()).c_str(), F_OK) != 0 &&
+      errno == ENOENT) {
     folder_gone_ = true;
     failure_ =
         Error{ErrorCode::kOutput, directory_.path() + " was deleted or moved away while it was written; the records " +

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,24 +13,34 @@
 #include "base/result.h"
 #include "collect/flush_timer.h"
 #include "collect/step_directory.h"
+#include "collect/step_journals.h"
 #include "collect/tensor_file_pool.h"
 #include "config/dump_settings.h"
 #include "record/element.h"
-#include "record/json_journal.h"
 
 namespace msprobe {
 
-/// One member of construct.json: a name and its value as JSON text.
-struct TreeEntry {
-  std::string name;
-  std::string value;
-};
+/// MSPROBE_SYNC_SAVE=1: every record and tensor file is complete when the hook returns (decisions 16).
+bool SynchronousSaving();
 
 /// A record on its way to the files.
 struct FinishedRecord {
   Record record;
   std::string stack;            ///< JSON text of its frames, empty for none
   std::vector<TreeEntry> tree;  ///< what construct.json gains with it
+  bool is_saved_value = false;  ///< the record's only section is a value of debug.json
+  /// Makes `tree` once it is known that the record is written; empty where `tree` stands already.
+  std::function<std::vector<TreeEntry>(const std::string& record_name)> make_tree = {};
+};
+
+/// What a step's files hold.
+struct StepTotals {
+  std::uint64_t records = 0;
+  std::uint64_t saved_values = 0;  ///< in debug.json
+  std::uint64_t tensors = 0;       ///< described in records and saved values
+  std::uint64_t json_bytes = 0;
+  std::uint64_t tensor_files = 0;
+  std::uint64_t tensor_bytes = 0;  ///< of the tensors in files
 };
 
 /// Writes the files of one step of one process: dump.json, stack.json, construct.json and tensor files. Records are
@@ -47,6 +58,7 @@ class StepWriter {
   void AddTreeEntry(TreeEntry entry);
   /// Queues the tensor's file `dump_tensor_data/<name>`; false when nothing is saved any more because saving failed.
   bool SaveTensor(std::string_view name, const TensorView& view);
+  bool SaveTensor(std::string_view name, TensorCopy tensor);
   /// Takes back files that SaveTensor queued: the call they belong to raised, and its number will be used again.
   void RemoveTensors(const std::vector<std::string>& names);
   /// In a forked child in place of destruction: threads exist in the parent only, locks may be held for good.
@@ -54,23 +66,27 @@ class StepWriter {
   /// Writes everything that is buffered. Errors name the file; what could not be written stays buffered.
   Status Flush();
 
+  /// The rank has become known: the folder gets its name. A line to warn with, or "".
+  Result<std::string> AdoptRank(std::int64_t rank);
+
   const StepDirectory& directory() const { return directory_; }
-  std::uint64_t record_count() const;
+  StepTotals totals() const;
 
  private:
-  StepWriter(StepDirectory directory, JsonJournal dump, JsonJournal stack, JsonJournal construct, Framework framework);
+  StepWriter(StepDirectory directory, std::string tensor_folder, StepJournals journals, Framework framework);
   struct Pending {
     std::string name;
     std::string text;
     std::string stack;
     std::vector<TreeEntry> tree;
+    bool is_saved_value = false;
   };
 
   using Records = std::vector<Pending>;
 
   void FlushQuietly();
-  Status WriteJournals();
   void CheckFolder();
+  void CountTensorFile(const TensorView& view);
   void DropNamesOf(const std::vector<TensorFilePool::Failure>& failures, Records& records);
 
   StepDirectory directory_;
@@ -79,9 +95,7 @@ class StepWriter {
 
   /// Held by one flush at a time, before mutex_; guards the journals.
   std::mutex flush_mutex_;
-  JsonJournal dump_;
-  JsonJournal stack_;
-  JsonJournal construct_;
+  StepJournals journals_;
   bool folder_gone_ = false;
 
   /// Guards what follows; never held while a disk is waited for.
@@ -89,10 +103,11 @@ class StepWriter {
   Records pending_;
   std::size_t pending_bytes_ = 0;
   std::size_t unwritten_bytes_ = 0;  ///< handed to the journals, but the disk did not take them
-  std::uint64_t record_count_ = 0;
+  StepTotals totals_;
   std::uint64_t dropped_records_ = 0;
   std::optional<Error> failure_;
 
+  const bool synchronous_ = SynchronousSaving();
   FlushTimer timer_;  // last: its thread ends before the rest goes
 };
 

@@ -11,6 +11,7 @@
 #include "python/engine_call.h"
 #include "python/gradient_hooks.h"
 #include "python/guarded.h"
+#include "python/module_recorder.h"
 #include "python/module_stack.h"
 #include "python/operator_note.h"
 #include "python/outermost_call.h"
@@ -49,6 +50,7 @@ void Begin(Recording& recording, std::size_t api, PyObject* arguments, PyObject*
   Collector& collector = recording.collector;
   pending.call = collector.BeginCall(api);
   if (collector.has_modules()) {
+    FinishEndedModules(recording);
     if (const OpenModule* open = ModuleStack::Innermost(recording)) {
       pending.module = open->module;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "python/object.h"
@@ -11,6 +12,11 @@ namespace msprobe {
 /// makes the call and, for an API in the table, records it. Exceptions of the call pass unchanged. Recorders made
 /// before only make the calls from now on. Throws PythonError.
 Object MakeApiRecorder(std::shared_ptr<Recording> recording);
+
+/// Makes the call and records it as a call of `api`: for functions that reach the tool on another way than a mode.
+/// `keywords` may be null. Returns a new reference or null with an exception.
+PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, std::size_t api, PyObject* function,
+                       PyObject* arguments, PyObject* keywords);
 
 /// Creates the type; once, at import. Throws PythonError.
 void InitialiseApiRecorder();

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "base/result.h"
+#include "python/object.h"
 
 namespace msprobe {
 
@@ -23,7 +24,20 @@ T ValueOrRaise(Result<T> result) {
   return std::move(*result);
 }
 
+inline nanobind::object ToPython(const Object& object) { return nanobind::borrow(object.get()); }
+
+/// Runs `make`, turning a pending C-API exception into one that nanobind lets through.
+template <typename Make>
+auto Translated(const Make& make) {
+  try {
+    return make();
+  } catch (const PythonError&) {
+    throw nanobind::python_error();
+  }
+}
+
 void BindCollect(nanobind::module_& m);
+void BindConfig(nanobind::module_& m);
 void BindReplay(nanobind::module_& m);
 
 }  // namespace msprobe

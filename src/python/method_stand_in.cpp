@@ -20,6 +20,11 @@ PyObject* Bind(PyObject* self, PyObject* instance, PyObject* /*owner*/) {
 
 /// Everything else (`__name__`, `__doc__`, `__wrapped__`, ...) is the original's.
 PyObject* Attribute(PyObject* self, PyObject* name) {
+  for (const char* of_original : {"__doc__", "__module__"}) {  // every type has its own
+    if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, of_original) == 0) {
+      return PyObject_GetAttr(Original(self), name);
+    }
+  }
   PyObject* own = PyObject_GenericGetAttr(self, name);
   if (own != nullptr || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) {
     return own;

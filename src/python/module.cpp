@@ -18,6 +18,7 @@ void Raise(const Error& error) {
 NB_MODULE(_core, m) {
   // A debugger lives until the interpreter ends; that is no leak.
   nb::set_leak_warnings(false);
+  msprobe::BindConfig(m);
   msprobe::BindCollect(m);
   msprobe::BindReplay(m);
 }

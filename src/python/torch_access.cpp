@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "python/engine_call.h"
+
 namespace msprobe {
 namespace {
 
@@ -140,6 +142,10 @@ TorchAccess::TorchAccess(PyObject* helpers) : helpers_(Object::Borrow(helpers)) 
   if (graph_task_.get() == Py_None) {
     graph_task_ = Object();
   }
+  module_call_code_ = Checked(PyObject_GetAttrString(helpers, "module_call_code"));
+  if (module_call_code_.get() == Py_None) {
+    module_call_code_ = Object();
+  }
   Object capsule =
       Object::Steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type_), "__dlpack_c_exchange_api__"));
   if (capsule) {
@@ -180,6 +186,15 @@ std::optional<TensorMemory> TorchAccess::MemoryFromExchange(PyObject* tensor) co
   const std::optional<DType> dtype = FromDlpack(raw.dtype);
   if (raw.device.type != dlpack::kDeviceCpu || !dtype) {
     return std::nullopt;
+  }
+  if (dtype == DType::kUint8 || dtype == DType::kInt8) {  // dtypes of fewer bits are exported as these
+    Object own = Object::Steal(PyObject_GetAttr(tensor, names_.dtype));
+    Object text = own ? Object::Steal(PyObject_Str(own.get())) : Object();
+    const char* name = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    PyErr_Clear();
+    if (name == nullptr || ParseDType(name) != dtype) {
+      return std::nullopt;
+    }
   }
   TensorMemory memory;
   const auto dimensions = static_cast<std::size_t>(raw.dimensions);
@@ -305,7 +320,7 @@ Object TorchAccess::ParameterGradient(PyObject* parameter) const {
 
 bool TorchAccess::IsInBackward() const {
   if (!graph_task_) {
-    return false;
+    return EngineIsRunning();
   }
   Object task = Object::Steal(PyObject_CallNoArgs(graph_task_.get()));
   const long number = task ? PyLong_AsLong(task.get()) : -1;
@@ -317,6 +332,7 @@ bool TorchAccess::Quiet::IsActive() { return quiet_depth > 0; }
 
 TorchAccess::Quiet::Quiet(const TorchAccess& torch) : torch_(torch) {
   if (quiet_depth++ == 0) {
+    begin_ = std::chrono::steady_clock::now();
     guard_ = Object::Steal(PyObject_CallNoArgs(torch.disable_torch_function_.get()));
     if (guard_) {
       Object::Steal(PyObject_CallMethodNoArgs(guard_.get(), torch.names_.enter));
@@ -326,7 +342,9 @@ TorchAccess::Quiet::Quiet(const TorchAccess& torch) : torch_(torch) {
 }
 
 TorchAccess::Quiet::~Quiet() {
-  --quiet_depth;
+  if (--quiet_depth == 0) {
+    torch_.time_inside_ += std::chrono::steady_clock::now() - begin_;
+  }
   if (guard_) {
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);  // a pending exception of the user's call passes unchanged

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "python/dlpack.h"
@@ -51,6 +53,9 @@ class TorchAccess {
   std::optional<std::uint64_t> NextSequenceNumber() const;
   std::optional<std::uint64_t> SequenceNumber(PyObject* node) const;
   bool IsAccumulateGrad(PyObject* node) const;
+  /// The code that runs in the frame of every module call, in a torch that does not say when a call ended with an
+  /// exception; else null.
+  PyObject* module_call_code() const { return module_call_code_.get(); }
   /// A parameter's gradient after accumulation (`main_grad` where a framework keeps it there), or None.
   Object ParameterGradient(PyObject* parameter) const;
   /// Whether this thread runs a node of a backward pass.
@@ -71,7 +76,11 @@ class TorchAccess {
    private:
     const TorchAccess& torch_;
     Object guard_;
+    std::chrono::steady_clock::time_point begin_;
   };
+
+  /// What all threads have spent inside the tool since the last call.
+  double TakeSecondsInside() const { return std::chrono::duration<double>(std::exchange(time_inside_, {})).count(); }
 
   // Kinds of values besides tensors.
   PyTypeObject* size_type() const { return size_type_; }
@@ -84,10 +93,11 @@ class TorchAccess {
 
   TorchNames names_{};
   Object helpers_;
-  Object describe_, add_gradients_, next_sequence_number_, graph_task_, disable_torch_function_;
+  Object describe_, add_gradients_, next_sequence_number_, graph_task_, module_call_code_, disable_torch_function_;
   PyTypeObject *tensor_type_ = nullptr, *parameter_type_ = nullptr, *size_type_ = nullptr, *dtype_type_ = nullptr,
                *device_type_ = nullptr;
   const dlpack::ExchangeApi* exchange_ = nullptr;
+  mutable std::chrono::steady_clock::duration time_inside_{};
   mutable PyTypeObject* accumulate_grad_type_ = nullptr;
 };
 

@@ -43,7 +43,7 @@ struct Leaving {
 
 Element ValueCapture::CaptureTuple(PyObject* tuple, std::string_view record_name, std::string_view category) {
   ContainerPath path;
-  return CaptureSequence(tuple, Stem(record_name, category, collector_.saves_tensors()), path);
+  return CaptureSequence(tuple, Stem(record_name, category, collector_.SavesTensors(record_name)), path);
 }
 
 Element ValueCapture::CaptureKeywords(PyObject* dict, std::string_view record_name) {
@@ -51,18 +51,18 @@ Element ValueCapture::CaptureKeywords(PyObject* dict, std::string_view record_na
     return Element(ElementObject{});
   }
   ContainerPath path;
-  return CaptureKeyed(dict, Stem(record_name, "kwargs", collector_.saves_tensors()), path);
+  return CaptureKeyed(dict, Stem(record_name, "kwargs", collector_.SavesTensors(record_name)), path);
 }
 
 Element ValueCapture::CaptureParameters(PyObject* dict, std::string_view record_name) {
   ContainerPath path;
-  Element parameters = CaptureKeyed(dict, Stem(record_name, "parameters", collector_.saves_tensors()), path);
+  Element parameters = CaptureKeyed(dict, Stem(record_name, "parameters", collector_.SavesTensors(record_name)), path);
   std::erase_if(std::get<ElementObject>(parameters.value), [](const Member& m) { return m.value.is_null(); });
   return parameters;
 }
 
 Element ValueCapture::CaptureOutput(PyObject* value, std::string_view record_name) {
-  const std::string stem = Stem(record_name, "output", collector_.saves_tensors());
+  const std::string stem = Stem(record_name, "output", collector_.SavesTensors(record_name));
   ContainerPath path;
   if (PyTuple_Check(value) && Py_TYPE(value) != torch_.size_type()) {
     return CaptureSequence(value, stem, path);
@@ -143,9 +143,22 @@ Element ValueCapture::CaptureSequence(PyObject* sequence, const std::string& fil
   return Element(std::move(list));
 }
 
+void ValueCapture::CountUnsupported(PyObject* value) {
+  const std::string type = Py_TYPE(value)->tp_name;
+  if (const auto known = unsupported_types_.find(type); known != unsupported_types_.end()) {
+    ++known->second;
+  } else if (unsupported_types_.size() < kMostTypes) {
+    unsupported_types_.emplace(type, 1);
+  }
+}
+
 Element ValueCapture::CaptureKeyed(PyObject* value, const std::string& file_stem, ContainerPath& path) {
   const Object items = KeyedItems(value);
-  if (!items || !path.Enter(value)) {
+  if (!items) {
+    CountUnsupported(value);
+    return {};
+  }
+  if (!path.Enter(value)) {
     return {};
   }
   const Leaving leaving{path};
@@ -183,7 +196,8 @@ Element ValueCapture::CaptureTensor(PyObject* tensor, std::string_view file_stem
 
 Element ValueCapture::CaptureUnusualTensor(PyObject* tensor, std::string_view file_stem) {
   // describe() gives (type, dtype, shape, requires_grad, value, further keys or None, layout or None, failure or None).
-  Object facts = torch_.DescribeUnusual(tensor, collector_.reads_memory() ? Py_None : devices_.starter());
+  Object facts =
+      torch_.DescribeUnusual(tensor, collector_.makes_checksums() || !file_stem.empty() ? Py_None : devices_.starter());
   auto element = std::make_unique<TensorElement>();
   element->type = Utf8Text(PyTuple_GetItem(facts.get(), 0));
   element->dtype = Utf8Text(PyTuple_GetItem(facts.get(), 1));

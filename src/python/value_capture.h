@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +38,13 @@ class ValueCapture {
   /// A return value: a tuple gives its elements, anything else is one output.
   Element CaptureOutput(PyObject* value, std::string_view record_name);
 
+  /// Values that are null in the records because nothing is known of their type: how many of each. The first types
+  /// only.
+  const std::map<std::string, std::uint64_t>& unsupported_types() const { return unsupported_types_; }
+
  private:
+  static constexpr std::size_t kMostTypes = 50;
+  void CountUnsupported(PyObject* value);
   /// `key`: the keyword the value was passed under, empty for positions.
   Element CaptureValue(PyObject* value, std::string file_stem, std::string_view key, ContainerPath& path);
   Element CaptureUnguarded(PyObject* value, const std::string& file_stem, std::string_view key, ContainerPath& path);
@@ -49,6 +57,7 @@ class ValueCapture {
   const TorchAccess& torch_;
   Collector& collector_;
   std::function<void()> on_failure_;
+  std::map<std::string, std::uint64_t> unsupported_types_;
   DeviceStatistics devices_;
 };
 

@@ -88,4 +88,9 @@ Status JsonJournal::Flush() {
   return {};
 }
 
+Status JsonJournal::OverwriteHead(std::uint64_t offset, std::string_view text) {
+  const int error = WriteAt(file_.get(), text, offset);
+  return error == 0 ? Status() : SystemError(ErrorCode::kOutput, "write", path_, error);
+}
+
 }  // namespace msprobe

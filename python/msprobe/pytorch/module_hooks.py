@@ -9,6 +9,7 @@ import weakref
 import torch
 
 from msprobe.core.common.log import logger
+from msprobe.pytorch.torch_modes import DisableTorchFunction, without_dispatch_modes
 
 # A wrapper that shards its parameters: what is inside it is recorded, not itself.
 _SKIPPED_CLASSES = ("FullyShardedDataParallel",)
@@ -33,12 +34,18 @@ class ModuleHooks:
         """`models`: (prefix, module) pairs; the prefix is "" for a single model, its index for one of several."""
         owners = {}
         for prefix, model in models:
-            self._install_model(prefix, model, owners)
-        if self._session.wants_parameter_gradients:
-            for parameter, places in owners.values():
-                if id(parameter) not in self._hooked_parameters:
-                    self._hooked_parameters.add(id(parameter))
-                    self._hook_parameter(parameter, places)
+            for name, module in _recordable_modules(model):
+                self._install_module(prefix + "." + name if prefix else name, module, owners)
+        self._hook_parameters(owners)
+
+    def install_one(self, name, module):
+        """`module` itself under this name, without the modules inside it."""
+        owners = {}
+        self._install_module(name, module, owners)
+        self._hook_parameters(owners)
+
+    def is_hooked(self, module):
+        return module in self._hooked
 
     def remove(self):
         self._hooked.clear()
@@ -60,23 +67,29 @@ class ModuleHooks:
             for module, hooks in list(self._hooked.items()):
                 self._hook(module, *hooks)
 
-    def _install_model(self, prefix, model, owners):
-        for name, module in _recordable_modules(model):
-            entry = self._known.get(module)
-            if entry is None:
-                parameters = list(module._parameters)
-                path = prefix + "." + name if prefix else name
-                entry = self._session.module_hooks(path, type(module).__name__, parameters), parameters
-                self._known[module] = entry
-            (index, before, after), parameters = entry
-            if module not in self._hooked:
-                if not self._hook(module, before, after):
-                    continue
-                self._hooked[module] = before, after
-            for position, parameter_name in enumerate(parameters):
-                parameter = module._parameters.get(parameter_name)
-                if parameter is not None and parameter.requires_grad:
-                    owners.setdefault(id(parameter), (parameter, []))[1].append((index, position))
+    def _install_module(self, path, module, owners):
+        entry = self._known.get(module)
+        if entry is None:
+            parameters = list(module._parameters)
+            entry = self._session.module_hooks(path, type(module).__name__, parameters), parameters
+            self._known[module] = entry
+        (index, before, after), parameters = entry
+        if module not in self._hooked:
+            if not self._hook(module, before, after):
+                return
+            self._hooked[module] = before, after
+        for position, parameter_name in enumerate(parameters):
+            parameter = module._parameters.get(parameter_name)
+            if parameter is not None and parameter.requires_grad:
+                owners.setdefault(id(parameter), (parameter, []))[1].append((index, position))
+
+    def _hook_parameters(self, owners):
+        if not self._session.wants_parameter_gradients:
+            return
+        for parameter, places in owners.values():
+            if id(parameter) not in self._hooked_parameters:
+                self._hooked_parameters.add(id(parameter))
+                self._hook_parameter(parameter, places)
 
     def _hook(self, module, before, after):
         try:
@@ -128,7 +141,7 @@ class _AccumulationHandle:
     """Older torch: a hook on the node that accumulates the gradient, which must be kept for the hook to stay."""
 
     def __init__(self, parameter, hook):
-        with torch.enable_grad():
+        with DisableTorchFunction(), without_dispatch_modes(), torch.enable_grad():
             self._node = parameter.view_as(parameter).grad_fn.next_functions[0][0]
         self._handle = self._node.register_hook(hook)
 

@@ -56,6 +56,11 @@ class Logger:
             self._told.add(text)
             self.warning(text)
 
+    def info_once(self, text):
+        if text not in self._told and len(self._told) < 1000:
+            self._told.add(text)
+            self.info_on_rank_0(text)
+
     def error(self, text):
         self._print(3, text)
 

@@ -79,6 +79,50 @@ def init_step(value):
     return value
 
 
+def custom_api(module, api, api_prefix):
+    """The prefix of its records."""
+    if not isinstance(api, str) or not api:
+        refuse("api must be the name of an attribute, not %r" % (api,))
+    require_unicode("api", api)
+    name = getattr(module, "__name__", None) or type(module).__name__
+    try:
+        function = getattr(module, api)
+    except Exception:
+        raise MsprobeException(MsprobeException.INVALID_PARAM_ERROR, "%s has no attribute %r" % (name, api)) from None
+    if not callable(function):
+        refuse("%s.%s is no function but a %s" % (name, api, type(function).__name__))
+    if isinstance(module, type) and not module.__flags__ & _HEAP_TYPE:
+        refuse("attributes of the built-in class %s cannot be replaced" % name)
+    if api_prefix is None:
+        api_prefix = getattr(module, "__name__", None) or "Custom"
+    if not isinstance(api_prefix, str) or not api_prefix:
+        refuse("api_prefix must be a string, not %r" % (api_prefix,))
+    require_unicode("api_prefix", api_prefix)
+    return api_prefix
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the class was made by Python code
+
+
+def what_save_cannot_use(variable, name, save_backward):
+    """One line, "" if it can use everything."""
+    if not isinstance(variable, (torch.Tensor, int, float, str, list, tuple, dict)):
+        return "variable must be a tensor, number, string, list, tuple or dict, not %s" % type(variable).__name__
+    if not isinstance(name, str) or not name:
+        return "name must be a string, not %r" % (name,)
+    if not isinstance(save_backward, bool):
+        return "save_backward must be a bool, not %r" % (save_backward,)
+    return ""
+
+
+def module_dump(module, dump_name):
+    if not isinstance(module, torch.nn.Module):
+        refuse("module must be a torch.nn.Module, not %s" % type(module).__name__)
+    if not isinstance(dump_name, str) or not dump_name:
+        refuse("dump_name must be a string, not %r" % (dump_name,))
+    require_unicode("dump_name", dump_name)
+
+
 def _is_count(value):
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 

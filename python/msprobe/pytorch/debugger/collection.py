@@ -1,17 +1,19 @@
 """The life of one debugger's collection: steps, ranks, what is installed, and what is said on the log."""
 
 import atexit
+import functools
 import os
 import threading
 
-import torch
-
-from msprobe.core.common.exceptions import CodedException, MsprobeException
+from msprobe.core.common.exceptions import CodedException
 from msprobe.core.common.log import logger
+from msprobe.pytorch.custom_apis import CustomApis
 from msprobe.pytorch.debugger import arguments, metadata
 from msprobe.pytorch.debugger.error_log import ErrorLog
 from msprobe.pytorch.debugger.installed_hooks import InstalledHooks
 from msprobe.pytorch.debugger.models import Models
+from msprobe.pytorch.debugger.rank import Rank
+from msprobe.pytorch.debugger.step_summary import StepSummary
 from msprobe.pytorch.debugger.token_range import TokenRange
 
 _live = None  # the collection that owns files and hooks; `PrecisionDebugger._instance` may be reset by scripts
@@ -27,11 +29,11 @@ if hasattr(os, "register_at_fork"):
 
 
 def _locked(method):
+    @functools.wraps(method)
     def with_lock(self, *args, **kwargs):
         with self._lock:
             return method(self, *args, **kwargs)
 
-    with_lock.__doc__ = method.__doc__
     return with_lock
 
 
@@ -42,16 +44,20 @@ class Collection:
         self.session = session
         self.models = Models()
         self.errors = ErrorLog(lambda: session.folder, tool_folder)
+        self.custom_apis = CustomApis(session)
         self.hooks = None
         self._lock = threading.RLock()
-        self._rank = None
+        self._rank = Rank()
+        self._summary = StepSummary(session, self.errors)
         self._ended = False
         self._process = None  # the process of the first start: a trainer may be forked after the construction
         self._started = False
         self._token_range = None
+        self._micro_steps = 0
         self._failed_step = None
         self._failed_path = None
         session.set_error_callback(self.errors.error)
+        self.custom_apis.register_listed()
         global _live
         if _live is not None:
             _live._retire()
@@ -66,22 +72,13 @@ class Collection:
         rank_id = arguments.rank_id(rank_id)
         self._check_models(token_range)
         session = self.session
-        if self._ended or self._in_forked_child() or self._failed_step == session.step:
+        if session.level == "debug":
+            logger.info_once("level debug records what save() is given; start() and stop() are not needed")
             return False
-        if session.steps_exhausted():
-            self._end()
-            return False
-        if not session.step_selected():
-            return False
-        self._find_rank(rank_id)
-        if not session.rank_selected(self._rank):
-            if self._rank is None:
-                logger.warning("this process has no rank and counts as rank 0, which 'rank' in the configuration excludes: "
-                               "nothing is collected; use \"rank\": [] on a single card")
+        if not self._is_wanted(rank_id):
             return False
         if self.hooks is None:
-            self.hooks = InstalledHooks(session)
-        self._process = os.getpid()
+            self.hooks = InstalledHooks(session, self.custom_apis)
         if not self._open_step() or not self._install(token_range):
             return False
         if not self._started:
@@ -93,28 +90,33 @@ class Collection:
 
     @_locked
     def stop(self):
-        if self._ended or self._in_forked_child() or self._failed_step == self.session.step:
+        session = self.session
+        if self._ended or self._in_forked_child() or self._failed_step == session.step:
+            return
+        if session.level == "debug":
+            self._flush()
             return
         if not self._started:
-            if self.session.step_selected() and self.session.rank_selected(self._rank):
+            if session.step_selected() and session.rank_selected(self._rank.value):
                 logger.warning("debugger.stop() is called without a start() before it; nothing to do")
             return
         self._pause()
         self._started = False
-        self._quietly(self.session.flush)
+        self._learn_rank()
+        self._flush()
         logger.info_on_rank_0("debugger.stop() is set successfully. Call debugger.start() to collect again.")
         logger.info_on_rank_0("%d records are in %s." % (
-            self.session.record_count, os.path.join(self.session.folder, "dump.json")))
+            session.record_count, os.path.join(session.folder, "dump.json")))
+        if session.finished:
+            self._end()
 
     @_locked
     def step(self):
-        if self._in_forked_child():
-            return
-        self._pause()
-        self._started = False
-        self._quietly(self.session.end_step)
-        if self.hooks is not None:
-            self.hooks.end_step()
+        self._begin_step(self.session.step + 1)
+
+    @_locked
+    def set_init_step(self, step):
+        self._begin_step(arguments.init_step(step))
 
     @_locked
     def take_no_new_calls(self):
@@ -124,13 +126,72 @@ class Collection:
             logger.info_on_rank_0("Data needed ends here; gradients of what is recorded still come in.")
 
     @_locked
-    def set_init_step(self, step):
-        step = arguments.init_step(step)
-        if self._in_forked_child():
+    def micro_step(self):
+        if not self.session.has_modules:
+            logger.warning_once("micro_step() has no effect at level %s: only levels L0 and mix write the tree of modules" %
+                                self.session.level)
             return
-        self._pause()
-        self._started = False
-        self._quietly(lambda: self.session.begin_step(step))
+        self.session.set_micro_step(self._micro_steps)
+        self._micro_steps += 1
+
+    @_locked
+    def save(self, variable, name, save_backward):
+        problem = arguments.what_save_cannot_use(variable, name, save_backward)
+        if problem:
+            logger.warning("save() is skipped: %s" % problem)
+            return
+        session = self.session
+        if session.task not in ("statistics", "tensor"):
+            return
+        if session.level == "debug":
+            if not self._is_wanted() or not (session.folder or self._open_step()):
+                return
+        elif not session.collecting:
+            return
+        self._quietly(lambda: session.save(name, variable, save_backward))
+
+    @_locked
+    def register_custom_api(self, module, api, api_prefix):
+        self.custom_apis.register(module, api, arguments.custom_api(module, api, api_prefix))
+
+    @_locked
+    def restore_custom_api(self, module, api):
+        self.custom_apis.restore(module, api)
+
+    @_locked
+    def begin_module_dump(self, module, dump_name):
+        arguments.module_dump(module, dump_name)
+        if not self._started:
+            logger.warning("module_dump() does nothing outside start() and stop()")
+        elif self.hooks.records_module(module):
+            logger.info_once("module_dump() does nothing: level %s records this module anyway" % self.session.level)
+        else:
+            self._try_hooks(lambda: self.hooks.install_one(dump_name, module))
+
+    @_locked
+    def end_module_dump(self):
+        if self._started and self.hooks.records_one:
+            self._try_hooks(lambda: self.hooks.install(self.models.alive()))
+
+    def _is_wanted(self, rank_id=None):
+        """Whether this step of this process is to be collected."""
+        session = self.session
+        if self._ended or self._in_forked_child() or self._failed_step == session.step:
+            return False
+        if session.steps_exhausted() or session.finished:
+            self._end()
+            return False
+        if not session.step_selected():
+            return False
+        self._learn_rank(rank_id)
+        if not session.rank_selected(self._rank.value):
+            self._pause()
+            if self._rank.value is None:
+                logger.warning_once("this process has no rank and counts as rank 0, which 'rank' in the configuration "
+                                    "excludes: nothing is collected; use \"rank\": [] on a single card")
+            return False
+        self._process = os.getpid()
+        return True
 
     def _check_models(self, token_range):
         models = self.models.alive()
@@ -148,7 +209,7 @@ class Collection:
 
     def _open_step(self):
         try:
-            warning = self.session.start(self._rank, metadata.read())
+            warning = self.session.start(self._rank.value, metadata.read())
         except CodedException as error:
             self._failed_step = self.session.step
             if self.session.dump_path != self._failed_path:
@@ -160,14 +221,20 @@ class Collection:
         return True
 
     def _install(self, token_range):
-        try:
+        def install():
             self.hooks.install(self.models.alive())
             self._set_token_range(token_range)
+
+        return self._try_hooks(install)
+
+    def _try_hooks(self, action):
+        try:
+            action()
             return True
         except Exception as error:
             self._failed_step = self.session.step
             self._pause()
-            self.errors.error("step %d is not collected, the training goes on: this version of torch cannot be hooked: %s: %s" % (
+            self.errors.error("step %d is not collected, the training goes on: the hooks cannot be set: %s: %s" % (
                 self.session.step, type(error).__name__, error))
             return False
 
@@ -176,6 +243,39 @@ class Collection:
         self._set_token_range(None)
         if self.hooks is not None:
             self.hooks.remove()
+
+    def _flush(self):
+        self._summary.time(lambda: self._quietly(self.session.flush))
+
+    def _begin_step(self, step):
+        session = self.session
+        if self._in_forked_child():
+            return
+        self._pause()
+        self._started = False
+        self._micro_steps = 0
+        collected = bool(session.folder)
+        ended_step = session.step
+        if collected:
+            self._learn_rank()
+            self._summary.before_end()
+        self._summary.time(lambda: self._quietly(lambda: session.begin_step(step)))
+        if self.hooks is not None:
+            self.hooks.end_step()
+        if collected:
+            self._summary.after_end(ended_step)
+        if session.finished and not self._ended:
+            self._end()
+
+    def _learn_rank(self, rank_id=None):
+        """Files of a process without a rank move to the folder of its rank when that becomes known."""
+        if self._rank.find(rank_id) and self.session.folder:
+            def adopt():
+                warning = self.session.adopt_rank(self._rank.value)
+                if warning:
+                    logger.warning(warning)
+
+            self._quietly(adopt)
 
     def _in_forked_child(self):
         return self._process is not None and os.getpid() != self._process
@@ -192,7 +292,7 @@ class Collection:
     @_locked
     def _retire(self):
         """Another debugger takes its place, after a script has reset `_instance`."""
-        if not self._in_forked_child():
+        if not self._ended:
             self.step()
         self._ended = True
         atexit.unregister(self._at_exit)
@@ -201,17 +301,8 @@ class Collection:
         self._ended = True
         if self.hooks is not None:
             self.hooks.remove()
+        self._summary.at_end()
         logger.info_on_rank_0("msprobe: dump has successfully ended; all configured steps are collected")
-
-    def _find_rank(self, rank_id):
-        """`rank_id` wins over the rank of torch.distributed, which may become known late."""
-        if rank_id is not None:
-            self._rank = rank_id
-        elif self._rank is None:
-            distributed = torch.distributed
-            if distributed.is_available() and distributed.is_initialized():
-                self._rank = distributed.get_rank()
-        logger.rank = self._rank
 
     def _quietly(self, action):
         """Files that cannot be written must not end the training."""
@@ -223,3 +314,4 @@ class Collection:
     def _at_exit(self):
         if not self._ended:
             self.step()
+            self._summary.at_end()

@@ -6,6 +6,7 @@ from msprobe.pytorch.compiled_regions import CompiledRegions
 from msprobe.pytorch.distributed_hooks import DistributedHooks
 from msprobe.pytorch.engine_hooks import EngineHooks
 from msprobe.pytorch.module_hooks import ModuleHooks
+from msprobe.pytorch.tensor_access import current_graph_task
 
 
 class InstalledHooks:
@@ -26,12 +27,17 @@ class InstalledHooks:
             self._parts += [ApiHooks(session.recorder, table.operators, self._compiled_regions),
                             EngineHooks(), DistributedHooks(session, table.support_list, self._compiled_regions)]
             self._compiled_regions.listeners.append((custom_apis.step_aside, custom_apis.come_back))
+        elif current_graph_task is None:  # older torch: what backward makes again is told by the engine's call
+            self._parts.append(EngineHooks())
         if session.level in ("L0", "mix"):
             self._modules = ModuleHooks(session)
             self._compiled_regions.listeners.append((self._modules.step_aside, self._modules.come_back))
+        self._single = []  # ModuleHooks of single modules; the last one may be installed
+        self.records_one = False
 
     def install(self, models):
         """`models`: [(prefix of the names, module)]."""
+        self._remove_single()
         try:
             self._compiled_regions.install()
             for part in self._parts:
@@ -48,15 +54,29 @@ class InstalledHooks:
             self.remove()
             raise
 
+    def install_one(self, name, module):
+        """Until `install` or `remove`, records only calls of `module`, under this name."""
+        self.remove()
+        self.records_one = True
+        self._single.append(ModuleHooks(self._session))
+        self._single[-1].install_one(name, module)
+
     def records_module(self, module):
         return self._modules is not None and self._modules.is_hooked(module)
 
     def end_step(self):
         """After the session's own: gradients of parameters are not awaited any more."""
-        if self._modules is not None:
-            self._modules.end_step()
+        for hooks in self._single + ([self._modules] if self._modules is not None else []):
+            hooks.end_step()
+        self._single.clear()
+
+    def _remove_single(self):
+        self.records_one = False
+        for hooks in self._single:
+            hooks.remove()
 
     def remove(self):
+        self._remove_single()
         if self._modules is not None:
             self._modules.remove()
         self._custom_apis.remove()

@@ -9,14 +9,14 @@ from msprobe.core.common.exceptions import MsprobeException
 from msprobe.core.common.log import logger
 from msprobe.pytorch import tensor_access
 from msprobe.pytorch.compiled_regions import uncompiled
-from msprobe.pytorch.debugger import arguments, installed_hooks
+from msprobe.pytorch.debugger import arguments, environment
 from msprobe.pytorch.debugger.collection import Collection
 from msprobe.pytorch.debugger.public_state import Config, Service
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _TOOL_FOLDER = _PACKAGE + os.sep
-_SUPPORTED_LEVELS = ("L1", "debug") + (("L0", "mix") if installed_hooks.ModuleHooks else ())
-_SUPPORTED_TASKS = ("statistics", "tensor")
+_SUPPORTED_LEVELS = ("L0", "L1", "mix", "debug")
+_SUPPORTED_TASKS = ("statistics", "tensor", "overflow_check", "structure")
 
 
 class PrecisionDebugger:
@@ -67,6 +67,7 @@ class PrecisionDebugger:
             logger.warning(warning)
         arguments.require_supported("level", session.level, _SUPPORTED_LEVELS)
         arguments.require_supported("task", session.task, _SUPPORTED_TASKS)
+        environment.check()
         self.config = Config(session)
         self.service = Service(session, self.config)
         self.enable_dataloader = False
@@ -125,6 +126,38 @@ class PrecisionDebugger:
     def set_init_step(cls, step):
         """Counts steps from here: the current step is `step`. To be called before the training loop."""
         cls._require_instance("set_init_step")._collection.set_init_step(step)
+
+    @classmethod
+    @uncompiled
+    def micro_step(cls):
+        """Begins a micro batch: records say in construct.json which one of the step they belong to."""
+        cls._require_instance("micro_step")._collection.micro_step()
+
+    @classmethod
+    @uncompiled
+    def save(cls, variable, name, save_backward=True):
+        """Writes a value to debug.json as `{name}.{n}.debug`, its gradients as `{name}_grad.{n}.debug`.
+
+        `variable`: a tensor, number or string, or lists, tuples and dicts of them. At level debug wherever it is called, at
+        other levels between `start` and `stop`. What cannot be saved is one warning.
+        """
+        cls._require_instance("save")._collection.save(variable, name, save_backward)
+
+    @classmethod
+    @uncompiled
+    def register_custom_api(cls, module, api, api_prefix=None):
+        """Records calls of the function `module.api` too (levels L1 and mix), as `{api_prefix}.{api}.{n}`.
+
+        `module`: a module, class or object; its name is the prefix where none is given. The attribute is replaced from
+        `start` to `stop` only, and not at all where torch itself shows the calls to the tool.
+        """
+        cls._require_instance("register_custom_api")._collection.register_custom_api(module, api, api_prefix)
+
+    @classmethod
+    @uncompiled
+    def restore_custom_api(cls, module, api):
+        """Undoes `register_custom_api`; nothing where it was not called."""
+        cls._require_instance("restore_custom_api")._collection.restore_custom_api(module, api)
 
     @classmethod
     def monitor(cls, model):

@@ -1,0 +1,45 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "python/dump_session.h"
+#include "python/recorded_function.h"
+#include "python/saved_value.h"
+
+namespace nb = nanobind;
+
+namespace msprobe {
+
+void BindDebug(nb::class_<DumpSession>& session) {
+  session
+      .def("save",
+           [](DumpSession& s, const std::string& name, const nb::object& variable, bool with_gradients) {
+             Translated([&] {
+               SaveValue(s.shared_recording(), name, variable.ptr(), with_gradients);
+               return 0;
+             });
+           })
+      .def("make_recorded_function",
+           [](DumpSession& s, std::size_t api, const nb::object& original) {
+             return Translated(
+                 [&] { return ToPython(MakeRecordedFunction(s.shared_recording(), api, original.ptr())); });
+           })
+      .def("adopt_rank", [](DumpSession& s, std::int64_t rank) { return ValueOrRaise(s.collector().AdoptRank(rank)); })
+      .def("take_seconds_inside", [](DumpSession& s) { return s.recording().torch.TakeSecondsInside(); })
+      .def_prop_ro("unsupported_types", [](DumpSession& s) { return s.recording().values.unsupported_types(); })
+      .def_prop_ro("totals", [](DumpSession& s) {
+        const StepTotals totals = s.collector().totals();
+        nb::dict result;
+        result["records"] = totals.records;
+        result["saved_values"] = totals.saved_values;
+        result["tensors"] = totals.tensors;
+        result["json_bytes"] = totals.json_bytes;
+        result["tensor_files"] = totals.tensor_files;
+        result["tensor_bytes"] = totals.tensor_bytes;
+        return result;
+      });
+}
+
+}  // namespace msprobe

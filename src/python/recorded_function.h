@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "python/object.h"
+#include "python/recording.h"
+
+namespace msprobe {
+
+/// A callable that stands in for a function that the user has registered, and behaves like it (see method_stand_in.h).
+/// While the recording collects, its outermost calls are recorded as calls of `api`. Throws PythonError.
+Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original);
+
+/// Creates its types; once, at import. Throws PythonError.
+void InitialiseRecordedFunctions();
+
+}  // namespace msprobe
