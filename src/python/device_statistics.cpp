@@ -1,5 +1,7 @@
 #include "python/device_statistics.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -17,10 +19,14 @@ struct Interrupt {
     PyErr_Restore(interrupt->type, interrupt->value, interrupt->traceback);
     return -1;
   }
-  static void Postpone() {
+  /// Takes over the pending exception.
+  static std::unique_ptr<Interrupt> Take() {
     auto interrupt = std::make_unique<Interrupt>();
     PyErr_Fetch(&interrupt->type, &interrupt->value, &interrupt->traceback);
-    if (Py_AddPendingCall(Raise, interrupt.get()) == 0) {
+    return interrupt;
+  }
+  static void Postpone(std::unique_ptr<Interrupt> interrupt) {
+    if (interrupt && Py_AddPendingCall(Raise, interrupt.get()) == 0) {
       interrupt.release();
     }
   }
@@ -101,32 +107,32 @@ bool DeviceStatistics::Fetch() {
   std::vector<Waiting> waiting;
   waiting.swap(waiting_);  // the read lets other threads run, which may add more
   const TorchAccess::Quiet quiet(torch_);
-  for (bool again = true;; again = false) {
+  std::unique_ptr<Interrupt> interrupt;
+  bool done = false;
+  for (int attempt = 0; attempt < 2 && !done; ++attempt) {  // the numbers are still there after an interrupt
     try {
       if (!Read(waiting)) {
         std::swap(waiting, waiting_);
-        for (Waiting& added : waiting) {
-          waiting_.push_back(std::move(added));
-        }
+        std::move(waiting.begin(), waiting.end(), std::back_inserter(waiting_));
+        Interrupt::Postpone(std::move(interrupt));
         return false;
       }
+      done = true;
     } catch (const PythonError&) {
       if (IsInterrupt()) {
-        Interrupt::Postpone();
-        if (again) {
-          continue;
-        }
+        interrupt = Interrupt::Take();
       } else {
         on_failure_();
+        done = true;
       }
     }
-    break;
   }
   for (const Waiting& each : waiting) {
     if (!*each.result) {
       each.result->emplace();
     }
   }
+  Interrupt::Postpone(std::move(interrupt));
   return true;
 }
 

@@ -1,5 +1,6 @@
 """The device itself: a storage on it holds the host tensor with its bytes as an attribute, so both have one lifetime."""
 
+import functools
 import itertools
 import sys
 
@@ -53,6 +54,17 @@ class _Module:
 
     def get_amp_supported_dtype(self):
         return [torch.float16, torch.bfloat16]
+
+
+def _kernel(function):
+    """Unseen by modes and subclasses, as the kernels of real devices are."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        with torch._C.DisableTorchFunction():
+            return function(*args, **kwargs)
+
+    return run
 
 
 def _on_device(value):
@@ -165,14 +177,14 @@ def register():
         return
     _setup_privateuseone_for_python_backend("npu", backend_module=_Module())
     anything = torch.library.Library("_", "IMPL")
-    anything.fallback(_compute, "PrivateUse1")
+    anything.fallback(_kernel(_compute), "PrivateUse1")
     known = torch.library.Library("aten", "IMPL")
     for name, function in (
             ("_copy_from", _copy_from), ("_copy_from_and_resize", _copy_from), ("resize_", _resize),
             ("_local_scalar_dense", _local_scalar_dense), ("empty.memory_format", _empty),
             ("empty_strided", _empty_strided), ("convolution_overrideable", _convolution),
             ("convolution_backward_overrideable", _convolution_backward)):
-        known.impl(name, function, "PrivateUse1")
+        known.impl(name, _kernel(function), "PrivateUse1")
     for key in ("Conjugate", "Negative"):  # else the copy that resolves the bit would ask for that copy
         known.impl("_copy_from", torch.library.fallthrough_kernel, key)
     for name in ("set_.source_Storage", "set_.source_Storage_storage_offset", "set_.source_Tensor", "set_"):
