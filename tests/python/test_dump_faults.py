@@ -160,7 +160,7 @@ def test_an_operator_that_the_user_has_replaced_meanwhile_stays(fresh_debugger, 
 def test_ctrl_c_inside_the_tool_reaches_the_training(fresh_debugger, load_dump, tmp_path, monkeypatch):
     from msprobe.pytorch import tensor_access
 
-    def interrupted(tensor):
+    def interrupted(*unused):
         raise KeyboardInterrupt
 
     debugger = fresh_debugger(dump_path=str(tmp_path))
@@ -168,7 +168,7 @@ def test_ctrl_c_inside_the_tool_reaches_the_training(fresh_debugger, load_dump, 
     debugger.start()
     loss = torch.nn.functional.embedding(torch.tensor([1]), weight, sparse=True).sum()
     with monkeypatch.context() as patch:
-        patch.setattr(tensor_access, "_host_copy", interrupted)
+        patch.setattr(tensor_access, "_value", interrupted)
         with pytest.raises(KeyboardInterrupt):
             torch.neg(sparse)
         with pytest.raises(KeyboardInterrupt):

@@ -95,7 +95,8 @@ def test_failures_that_differ_each_time_do_not_fill_the_disk(fresh_debugger, loa
     for _ in range(300):
         F.embedding(Overriding(), ({Numbered(): 1},))
     debugger.stop()
-    assert Numbered.count == 300 and len(load_dump(tmp_path).errors.splitlines()) == 100
+    told = [line for line in load_dump(tmp_path).errors.splitlines() if not line.startswith(" ")]
+    assert Numbered.count == 300 and len(told) == 100
 
 
 @pytest.mark.parametrize("value, expected", [(10**400, float("inf")), (-10**400, -float("inf")), (2**64, 2.0**64)])
