@@ -446,3 +446,37 @@ torch.sin(x)
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert len(json.loads(path.read_text())["data"]) == 10
+
+
+@pytest.mark.parametrize("device", ["cpu", "npu"])
+def test_b15_no_graph_is_kept_over_many_forwards(fresh_debugger, tmp_path, device):
+    debugger = fresh_debugger(dump_path=str(tmp_path))
+    x = torch.ones(4, device=device, requires_grad=True)
+    released = []
+    debugger.start()
+    for _ in range(1000):
+        y = torch.mul(x, 2)
+        weakref.finalize(y.untyped_storage(), released.append, None)
+    assert len(released) >= 999 - (device == "npu")
+    debugger.stop()
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.complex64, torch.bool])
+@pytest.mark.parametrize("task, section", [("statistics", {"summary_mode": "md5"}), ("tensor", {})])
+def test_rare_dtypes_are_copied_as_they_are(record, dtype, task, section):
+    x = torch.tensor([448.0, 0.0, 0.5]).to(dtype)
+    on_device = x.to("npu")
+    dump = record(lambda: (torch.reshape(on_device, (3, 1)), torch.reshape(x, (3, 1))), task=task, **section)
+    device, host = (dump.data["Torch.reshape.%d.forward" % i]["input_args"][0] for i in (0, 1))
+    assert {**device, "data_name": None} == {**host, "data_name": None}
+    if task == "tensor":
+        assert torch.load(os.path.join(dump.header["dump_data_dir"], device["data_name"])).dtype is dtype
+
+
+def test_synchronous_mode_keeps_each_record_before_the_next_call(fresh_debugger, load_dump, tmp_path, monkeypatch):
+    monkeypatch.setenv("MSPROBE_SYNC_SAVE", "1")
+    debugger = fresh_debugger(dump_path=str(tmp_path))
+    debugger.start()
+    torch.neg(torch.ones(3, device="npu"))
+    assert load_dump(tmp_path).data["Torch.neg.0.forward"]["output"][0]["Max"] == -1.0
+    debugger.stop()
