@@ -451,7 +451,7 @@ def test_other_threads_and_forked_children_record_nothing_into_our_files(fresh_d
 def test_a_failure_inside_the_tool_is_told_once_and_the_training_goes_on(fresh_debugger, load_dump, tmp_path, monkeypatch, capsys):
     from msprobe.pytorch import tensor_access
 
-    def broken(tensor):
+    def broken(*arguments):
         raise RuntimeError("made by the test")
 
     monkeypatch.setattr(tensor_access, "describe", broken)
