@@ -42,7 +42,6 @@ Result<CommonKeys> ReadCommonKeys(const JsonSection& root) {
   Status status;
   std::string unused_text;
   bool unused_flag = false;
-  std::vector<std::string> unused_list;
   bool is_deterministic = false;
   const bool valid = Take(root.Choice("task", "", kKnownTasks), keys.task, status) &&
                      Take(root.Choice("level", "", kKnownLevels), keys.level, status) &&
@@ -59,8 +58,9 @@ Result<CommonKeys> ReadCommonKeys(const JsonSection& root) {
                      Take(root.Choice("risk_level", "ALL", kRiskLevels), keys.risk_level, status) &&
                      Take(root.Text("acl_config", ""), unused_text, status) &&
                      Take(ReadSupportLists(root), keys.support_lists, status) &&
-                     Take(root.TextList("custom_op_namespaces"), unused_list, status);
+                     Take(root.TextList("custom_op_namespaces"), keys.custom_op_namespaces, status);
   if (!valid) return status.error();
+  if (!root.Has("custom_op_namespaces")) keys.custom_op_namespaces = {"_C_ascend"};
   if (root.Has("is_deterministic")) keys.is_deterministic = is_deterministic;
   return keys;
 }

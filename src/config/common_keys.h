@@ -23,6 +23,7 @@ struct CommonKeys {
   bool async_dump = false;
   std::string risk_level;
   std::vector<std::string> support_lists;  ///< overlay files as written
+  std::vector<std::string> custom_op_namespaces;
 };
 
 /// The key "support_list": one path or a list of paths, as written.

@@ -221,6 +221,7 @@ Result<DumpSettings> LoadDumpSettings(const DumpSettingsRequest& request, Framew
   if (!support_lists.ok()) return support_lists.error();
   settings.support_lists = std::move(*support_lists);
   settings.extra_info = common->extra_info;
+  settings.custom_op_namespaces = std::move(common->custom_op_namespaces);
   settings.seed = common->seed;
   settings.is_deterministic = common->is_deterministic;
 

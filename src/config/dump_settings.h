@@ -47,7 +47,8 @@ struct DumpSettings {
   SummaryMode summary_mode = SummaryMode::kStatistics;
   std::vector<std::string> tensor_list;  ///< task statistics: records whose tensors become files all the same
   RiskLevel risk_level = RiskLevel::kAll;
-  std::vector<std::string> support_lists;  ///< overlay files, absolute paths
+  std::vector<std::string> support_lists;         ///< overlay files, absolute paths
+  std::vector<std::string> custom_op_namespaces;  ///< of torch.ops, whose operators are recorded too
   std::string file_format = "npy";
   std::int64_t overflow_nums = 1;  ///< records of task overflow_check until collecting ends; -1: no limit
   bool extra_info = true;

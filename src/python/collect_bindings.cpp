@@ -59,6 +59,7 @@ void BindCollect(nb::module_& m) {
       .def_prop_ro("steps", [](DumpSession& s) { return s.settings().steps; })
       .def_prop_ro("warnings", [](DumpSession& s) { return s.settings().warnings; })
       .def_prop_ro("support_lists", [](DumpSession& s) { return s.settings().support_lists; })
+      .def_prop_ro("custom_op_namespaces", [](DumpSession& s) { return s.settings().custom_op_namespaces; })
       .def_prop_ro("finished", [](DumpSession& s) { return s.collector().finished(); })
       .def("filter_report",
            [](DumpSession& s) {

@@ -214,6 +214,38 @@ def test_functions_of_custom_wrap_ops(module, configured, load_dump, tmp_path, m
         "my_ops.composite.0.forward", "my_ops.composite.1.forward", "late_ops.late.0.forward"]
 
 
+@pytest.fixture(scope="module")
+def operators():
+    """torch.ops.msprobe_test, which comes up late."""
+    library = torch.library.Library("msprobe_test", "DEF")
+    yield library
+    library.m = None
+
+
+def test_operators_of_namespaces_are_found_when_they_come_up(operators, configured, load_dump, tmp_path):
+    debugger = configured(top={"custom_op_namespaces": ["msprobe_test"]})
+    debugger.start()
+    debugger.stop()
+    operators.define("twice(Tensor x) -> Tensor")
+    operators.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
+    debugger.start()
+    x = torch.ones(2, requires_grad=True)
+    torch.ops.msprobe_test.twice(x).sum().backward()
+    torch.ops.msprobe_test.twice.default(x)
+    debugger.stop()
+    debugger.step()
+    dump = load_dump(tmp_path / "dump")
+    assert list(dump.data) == ["msprobe_test.twice.0.forward", "Tensor.sum.0.forward", "Tensor.sum.0.backward",
+                               "msprobe_test.twice.0.backward", "msprobe_test.twice.1.forward"]
+    debugger = configured(top={"dump_path": str(tmp_path / "other")})
+    debugger.register_custom_api(torch.ops.msprobe_test, "twice", "Mine")
+    debugger.start()
+    torch.ops.msprobe_test.twice(x)
+    torch.ops.msprobe_test.twice.default(x)
+    debugger.stop()
+    assert list(load_dump(tmp_path / "other").data) == ["Mine.twice.0.forward", "Mine.twice.1.forward"]
+
+
 def test_a_registered_function_inside_compiled_code_breaks_no_graph(run_python, tmp_path):
     if not hasattr(torch, "compile"):
         pytest.skip("this torch has no torch.compile")

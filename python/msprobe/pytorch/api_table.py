@@ -8,6 +8,8 @@ from msprobe import _core
 
 SUPPORT_LIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook_module", "support_wrap_ops.yaml")
 
+_DEFAULT_NAMESPACE = "_C_ascend"
+
 # Category of the support list, prefix of the record, where the names live. A function with two names is the first.
 _NAMESPACES = (
     ("functional", "Functional", lambda: torch.nn.functional),
@@ -51,6 +53,19 @@ def _engine_functions():
     return torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad
 
 
+def _registered_operators(namespaces):
+    """(namespace, name, function objects) of the operators in torch.ops: what is called, and its overloads."""
+    found = {}
+    for schema in torch._C._jit_get_all_schemas():
+        namespace, _, name = schema.name.partition("::")
+        if namespace in namespaces:
+            found[namespace, name] = None
+    for namespace, name in found:
+        operator = _resolve(torch.ops, namespace + "." + name)
+        if operator is not None:
+            yield namespace, name, [operator] + [getattr(operator, overload) for overload in operator.overloads()]
+
+
 class ApiTable:
     """`functions`: function object -> index; `operators`: name of an operator method of torch.Tensor -> index."""
 
@@ -68,6 +83,20 @@ class ApiTable:
                 function = _resolve(where, name)
                 if function is not None:
                     self._add(session, prefix, name, function)
+        self._session = session
+        self._namespaces = set(session.custom_op_namespaces)
+        self._look_again = self._namespaces != {_DEFAULT_NAMESPACE}
+
+    def look_for_operators(self):
+        """Those of custom_op_namespaces. A namespace that the user has named is looked for until it is there."""
+        if not self._namespaces:
+            return
+        for namespace, name, functions in _registered_operators(frozenset(self._namespaces)):
+            self._namespaces.discard(namespace)
+            index = self._session.register_api(namespace + "." + name)
+            self.functions.update((function, index) for function in functions if self._is_new(function))
+        if not self._look_again:
+            self._namespaces.clear()
 
     def _add(self, session, prefix, name, function):
         # What seed_all has replaced calls the original, and that is what a mode sees of built-in functions.

@@ -18,10 +18,9 @@ class InstalledHooks:
         self._session = session
         self._compiled_regions = CompiledRegions()
         self._custom_apis = custom_apis
-        self._functions = None  # function -> index of its API, at levels that record APIs
+        self._table = None  # at levels that record APIs
         if session.level in ("L1", "mix"):
-            table = ApiTable(session)
-            self._functions = table.functions
+            table = self._table = ApiTable(session)
             session.set_api_table(table.functions)
             session.set_mode_switch(put_mode, take_mode)
             self._parts += [ApiHooks(session.recorder, table.operators, self._compiled_regions),
@@ -42,8 +41,9 @@ class InstalledHooks:
             self._compiled_regions.install()
             for part in self._parts:
                 part.install()
-            if self._functions is not None:
-                self._custom_apis.install(self._functions)
+            if self._table is not None:
+                self._table.look_for_operators()
+                self._custom_apis.install(self._table.functions)
                 if self._compiled_regions.running:
                     self._custom_apis.step_aside()
             if self._modules is not None:
