@@ -36,7 +36,7 @@ Status Collector::Start(std::optional<std::int64_t> rank, ElementObject header_e
   if (finished()) {
     return {};
   }
-  if (!writer_) {
+  if (!writer_ && settings_.level != Level::kL2) {  // whose files are the device's
     auto writer = StepWriter::Create(settings_, framework_, step_, rank, std::move(header_extra));
     if (!writer) {
       return writer.error();
@@ -179,6 +179,16 @@ void Collector::Describe(TensorElement& tensor, const TensorView& view, std::str
     if (overflow_ ? overflow_->Hold(file, view, *writer_) : writer_->SaveTensor(file, view)) {
       tensor.data_name = std::move(file);
     }
+  }
+}
+
+void Collector::SaveContent(TensorElement& tensor, std::string_view content, std::string_view data_name) {
+  if (data_name.empty() || !writer_ || overflow_) {
+    return;
+  }
+  std::string file = TensorFileName(data_name, ".npy");
+  if (writer_->SaveContent(file, content)) {
+    tensor.data_name = std::move(file);
   }
 }
 

@@ -87,6 +87,8 @@ class Collector {
 
   /// Fills statistics and checksum of `tensor` from its memory and, unless `data_name` is empty, queues its file.
   void Describe(TensorElement& tensor, const TensorView& view, std::string_view data_name);
+  /// In task tensor, saves what has no statistics, a text array, as the content of an .npy file.
+  void SaveContent(TensorElement& tensor, std::string_view content, std::string_view data_name);
   /// `tensor.late` will be known when `source` has been read; records wait for it, in order. One source per collector.
   void AwaitStatistics(LateStatistics& source) { late_ = &source; }
   /// Whether a tensor's memory is needed, beyond its statistics, also where it gets no file.

@@ -133,6 +133,11 @@ bool StepWriter::SaveTensor(std::string_view name, TensorCopy tensor) {
   return true;
 }
 
+bool StepWriter::SaveContent(std::string_view name, std::string_view content) {
+  return !tensor_folder_.empty() && pool_->healthy() &&
+         WriteFileAtomically(JoinPath(tensor_folder_, name), content).ok();
+}
+
 void StepWriter::CountTensorFile(const TensorView& view) {
   const std::lock_guard lock(mutex_);
   ++totals_.tensor_files;

@@ -59,6 +59,8 @@ class StepWriter {
   /// Queues the tensor's file `dump_tensor_data/<name>`; false when nothing is saved any more because saving failed.
   bool SaveTensor(std::string_view name, const TensorView& view);
   bool SaveTensor(std::string_view name, TensorCopy tensor);
+  /// Writes a file of ready content there at once: what is no tensor of numbers.
+  bool SaveContent(std::string_view name, std::string_view content);
   /// Takes back files that SaveTensor queued: the call they belong to raised, and its number will be used again.
   void RemoveTensors(const std::vector<std::string>& names);
   /// In a forked child in place of destruction: threads exist in the parent only, locks may be held for good.

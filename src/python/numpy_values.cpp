@@ -20,6 +20,14 @@ bool InheritsFrom(PyTypeObject* type, std::string_view name) {
   return false;
 }
 
+bool IsText(PyObject* dtype) {
+  const Object kind = Object::Steal(PyObject_GetAttrString(dtype, "kind"));
+  PyErr_Clear();
+  return kind && PyUnicode_Check(kind.get()) &&
+         (PyUnicode_CompareWithASCIIString(kind.get(), "U") == 0 ||
+          PyUnicode_CompareWithASCIIString(kind.get(), "S") == 0);
+}
+
 /// The memory of an array while it is looked at; none for text, objects and what else is no plain number.
 class ArrayMemory {
  public:
@@ -68,6 +76,18 @@ void DescribeNumbers(PyObject* array, DType dtype, Collector& collector, std::st
   }
 }
 
+/// Text has no statistics, but a file: what numpy itself would write.
+void SaveText(PyObject* array, Collector& collector, std::string_view file_stem, TensorElement& element) {
+  const Object io = Checked(PyImport_ImportModule("io"));
+  const Object file = Checked(PyObject_CallMethod(io.get(), "BytesIO", nullptr));
+  const Object numpy = Checked(PyImport_ImportModule("numpy"));
+  Checked(PyObject_CallMethod(numpy.get(), "save", "OOO", file.get(), array, Py_False));  // no pickles
+  const Object content = Checked(PyObject_CallMethod(file.get(), "getvalue", nullptr));
+  collector.SaveContent(element,
+                        {PyBytes_AS_STRING(content.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(content.get()))},
+                        file_stem);
+}
+
 Element Array(PyObject* array, Collector& collector, std::string_view file_stem) {
   auto element = std::make_unique<TensorElement>();
   element->type = "numpy.ndarray";
@@ -80,6 +100,8 @@ Element Array(PyObject* array, Collector& collector, std::string_view file_stem)
   element->max = element->min = element->mean = element->norm = StatisticValue{};
   if (const std::optional<DType> known = ParseDType(element->dtype)) {
     DescribeNumbers(array, *known, collector, file_stem, *element);
+  } else if (!file_stem.empty() && IsText(dtype.get())) {
+    SaveText(array, collector, file_stem, *element);
   }
   return Element(std::move(element));
 }

@@ -2,6 +2,8 @@
 
 import contextlib
 
+import inspect
+
 import torch
 from torch import Size, Tensor, device, dtype  # noqa: F401  (read by the extension)
 from torch.nn import Parameter  # noqa: F401
@@ -13,6 +15,9 @@ next_sequence_number = getattr(torch.autograd, "_get_sequence_nr", None)
 # Number of the backward pass that runs on this thread, -1 outside of one.
 current_graph_task = getattr(torch._C, "_current_graph_task_id", None)
 # Of the base class: a subclass may have its own.
+# Older torch calls no forward hook after an exception: whether a module's call has ended is told by this code's frames.
+_always_calls_hooks = "always_call" in inspect.signature(torch.nn.Module.register_forward_hook).parameters
+module_call_code = None if _always_calls_hooks else torch.nn.Module._call_impl.__code__
 _shape = Tensor.shape.__get__
 _requires_grad = Tensor.requires_grad.__get__
 _device = Tensor.device.__get__
@@ -47,7 +52,8 @@ def describe(tensor, statistics=None):
         extra = {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [str(p) for p in tensor.placements]}
     with _untraced():
         value, failure = _value(source, statistics)
-        layout = None if value is None else _layout(value if isinstance(value, Tensor) else source)
+        on_host = isinstance(value, Tensor) and _device(source).type == "cpu"
+        layout = None if value is None else _layout(value if on_host else source)
     return kind, str(_dtype(tensor)), _sizes(tensor), bool(_requires_grad(tensor)), value, extra, layout, failure
 
 
