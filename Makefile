@@ -1,7 +1,7 @@
 # make demo      install what is missing, build, and run the main job on a real model
 # make test      build and run the tests that every change needs
 # make test-all  also long sweeps, sanitizers and fuzzing
-# make bench     measure; make bench-peer: beside the reference tool
+# make bench     measure; make bench-peer: beside the reference tool; make bench-collection: docs/collection.md
 # make wheel     a wheel in dist/ that brings its libraries along
 
 .DEFAULT_GOAL := build
@@ -20,7 +20,7 @@ tidy: build/.packages
 	@find src -name '*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p build/dev --quiet \
 	  --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ambiguous-reversed-operator 2>/dev/null
 
-.PHONY: tidy demo test test-all test-cpp test-python test-old-torch test-sanitizers format format-check build bench bench-peer wheel clean
+.PHONY: tidy demo test test-all test-cpp test-python test-old-torch test-sanitizers format format-check build bench bench-peer bench-collection wheel clean
 
 build: build/.installed
 
@@ -78,6 +78,9 @@ bench: build
 
 bench-peer: build
 	@$(BIN)/python bench/run.py --peer
+
+bench-collection: build
+	@$(BIN)/python bench/collection.py
 
 wheel: $(VENV)/.ready
 	@scripts/make_wheel.sh $(BIN)/python

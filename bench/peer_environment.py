@@ -1,4 +1,6 @@
-"""The environment of the reference tool: MSPROBE_PEER_PYTHON, or .venv-peer, made once from PyPI."""
+"""The environments of the reference tool: MSPROBE_PEER_PYTHON, or .venv-peer, made once from PyPI, for version 1.0.4;
+MSPROBE_PEER_PYTHON_26 for version 26.2.0.
+"""
 
 import os
 import subprocess
@@ -7,20 +9,36 @@ import sys
 from processes import NotMeasured, ROOT, environment, progress, run
 
 REFERENCE = "mindstudio-probe==1.0.4"
+_VARIABLES = {"1.0.4": "MSPROBE_PEER_PYTHON", "26.2.0": "MSPROBE_PEER_PYTHON_26"}
+VERSIONS = tuple(_VARIABLES)
 # Without service-identity the tool does not start. torch comes first, so that nothing else chooses its version.
 _INSTALLS = (["torch==2.13.0"], ["transformers", REFERENCE, "service-identity"])
 
 
 def reference_python():
     """Path of an interpreter that has the reference tool; makes .venv-peer if it has to. Raises NotMeasured."""
-    python = os.environ.get("MSPROBE_PEER_PYTHON")
+    python = os.environ.get(_VARIABLES["1.0.4"]) or _ready_environment()
+    _require_version(python, REFERENCE.partition("==")[2])
+    return python
+
+
+def given_python(version):
+    """Path of the interpreter that the environment names for a version of the reference; installs nothing.
+
+    Raises NotMeasured where none is named, or one without that version.
+    """
+    python = os.environ.get(_VARIABLES[version])
     if not python:
-        python = _ready_environment()
+        raise NotMeasured("%s is not set" % _VARIABLES[version])
+    _require_version(python, version)
+    return python
+
+
+def _require_version(python, wanted):
     _, version = run([python, "-c", "from importlib.metadata import version; print(version('mindstudio-probe'))"],
                      keep_python_path=False)
-    if version.strip() != REFERENCE.partition("==")[2]:
-        raise NotMeasured("%s has mindstudio-probe %s, not %s" % (python, version.strip(), REFERENCE))
-    return python
+    if version.strip() != wanted:
+        raise NotMeasured("%s has mindstudio-probe %s, not %s" % (python, version.strip(), wanted))
 
 
 def _ready_environment():

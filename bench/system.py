@@ -21,6 +21,20 @@ def lines():
     return [", ".join(versions), machine]
 
 
+def file_system(path):
+    """Type of the file system that a folder is on, such as ext4 or tmpfs; "unknown" where the system does not say."""
+    path, best = os.path.realpath(path), ("", "unknown")
+    try:
+        with open("/proc/mounts", encoding="utf-8") as file:
+            for line in file:
+                _, point, kind = line.split()[:3]
+                if (path + "/").startswith(point.rstrip("/") + "/") and len(point) >= len(best[0]):
+                    best = (point, kind)
+    except OSError:
+        pass
+    return best[1]
+
+
 def _version(name):
     try:
         return importlib.metadata.version(name)
