@@ -482,3 +482,35 @@ def test_synchronous_mode_keeps_each_record_before_the_next_call(fresh_debugger,
     torch.neg(torch.ones(3, device="npu"))
     assert load_dump(tmp_path).data["Torch.neg.0.forward"]["output"][0]["Max"] == -1.0
     debugger.stop()
+
+
+@pytest.mark.parametrize("level", ["L0", "L1", "mix"])
+def test_every_level_reads_once_and_changes_no_gradient(fresh_debugger, load_dump, tmp_path, level):
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Dropout(0.1), torch.nn.Linear(16, 2))
+    model.npu()
+    x = torch.randn(4, 8).npu()
+
+    def step():
+        model.zero_grad()
+        torch.manual_seed(2)
+        loss = model(x).square().sum()
+        loss.backward()
+        return [loss.detach().cpu()] + [parameter.grad.cpu() for parameter in model.parameters()]
+
+    plain = step()
+    debugger = fresh_debugger(dump_path=str(tmp_path), level=level)
+    debugger.start(model)
+    for parameter in model.parameters():
+        parameter.grad = None
+    torch.manual_seed(2)
+    transfers.reset()
+    model(x).square().sum().backward()
+    assert copied() == []
+    debugger.stop()
+    assert len(copied()) == 1
+    assert all(torch.equal(a, b.grad.cpu()) for a, b in zip(plain[1:], model.parameters()))
+    debugger.step()
+    described = tensors([list(record.values()) for record in load_dump(tmp_path).data.values()])
+    assert len(described) > 20 and all(isinstance(tensor["Norm"], float) for tensor in described)
