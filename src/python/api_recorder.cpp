@@ -8,9 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "python/compiled_regions.h"
 #include "python/engine_call.h"
 #include "python/gradient_hooks.h"
 #include "python/guarded.h"
+#include "python/kernel_call.h"
 #include "python/module_recorder.h"
 #include "python/module_stack.h"
 #include "python/operator_note.h"
@@ -92,6 +94,11 @@ void End(const std::shared_ptr<Recording>& recording, PendingCall& pending, PyOb
   }
 }
 
+/// The engine's own threads inherit the mode.
+bool MayBeInBackward(const Recording& recording) {
+  return EngineIsRunning() || PyThread_get_thread_ident() != recording.recorder_thread;
+}
+
 PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keyword_names) {
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (count < 3 || (keyword_names != nullptr && PyTuple_GET_SIZE(keyword_names) != 0)) {
@@ -113,7 +120,7 @@ PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t f
     if (api == kEngineFunction && recording->enter_mode) {
       return CallEngineFunction(*recording, arguments[0], function, call_arguments, keywords);
     }
-    if (api >= 0 && !OutermostCall::IsRunning()) {
+    if (api >= 0 && !OutermostCall::IsRunning() && !(MayBeInBackward(*recording) && CalledByCompiledCode())) {
       return RecordedCall(recording, static_cast<std::size_t>(api), function, call_arguments, keywords);
     }
   }
@@ -140,6 +147,9 @@ void Deallocate(PyObject* self) {
 
 PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, std::size_t api, PyObject* function,
                        PyObject* arguments, PyObject* keywords) {
+  if (recording->kernel_dump) {
+    return KernelDumpedCall(*recording, api, function, arguments, keywords);
+  }
   PendingCall pending;
   const Outcome begun = Guarded(*recording, "recording the inputs of a call",
                                 [&] { Begin(*recording, api, arguments, keywords, pending); });
@@ -167,6 +177,7 @@ Object MakeApiRecorder(std::shared_ptr<Recording> recording) {
   auto* recorder = reinterpret_cast<ApiRecorder*>(object.get());
   recorder->vectorcall = CallRecorder;
   recorder->number = ++recording->newest_recorder;
+  recording->recorder_thread = PyThread_get_thread_ident();
   recorder->recording = new std::shared_ptr<Recording>(std::move(recording));
   return object;
 }

@@ -1,9 +1,8 @@
 #include "python/call_stack.h"
 
-#include <frameobject.h>
-
 #include <string_view>
 
+#include "python/frames.h"
 #include "record/json_writer.h"
 
 namespace msprobe {
@@ -15,16 +14,6 @@ int LastInstruction(PyFrameObject* frame) {
 #else
   return frame->f_lasti;
 #endif
-}
-
-Object CurrentFrame() { return Object::Borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame())); }
-
-Object Caller(PyObject* frame) {
-  return Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(frame))));
-}
-
-Object CodeOf(PyObject* frame) {
-  return Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(reinterpret_cast<PyFrameObject*>(frame))));
 }
 
 std::string_view Utf8(PyObject* text) {
@@ -65,7 +54,7 @@ void Classify(const PyCodeObject& code, std::string_view& root, bool& is_recompu
   } else if (name == "clip_grad_norm_" || name == "clip_grad_norm" || name == "clip_grad_value_") {
     root = "clip_grad";
   } else if (file.ends_with("torch/utils/checkpoint.py") &&
-             (name == "backward" || name == "unpack_hook" || name == "recompute_fn")) {
+             (name == "backward" || name == "unpack_hook" || name == "unpack" || name == "recompute_fn")) {
     is_recomputed = true;
   }
 }
@@ -75,7 +64,7 @@ void Classify(const PyCodeObject& code, std::string_view& root, bool& is_recompu
 StackDescription CallStack::Describe() {
   walked_.clear();
   std::uint64_t hash = 1469598103934665603ULL;  // FNV-1a over addresses and offsets
-  for (Object frame = CurrentFrame(); frame; frame = Caller(frame.get())) {
+  for (Object frame = CurrentFrame(); frame; frame = CallerOf(frame.get())) {
     Object code = CodeOf(frame.get());
     auto* code_object = reinterpret_cast<PyCodeObject*>(code.get());  // the frame keeps it alive
     const Frame entry{code_object, LastInstruction(reinterpret_cast<PyFrameObject*>(frame.get()))};
@@ -105,7 +94,7 @@ StackDescription CallStack::Describe() {
 void CallStack::Render(Entry& entry) {
   std::string& text = entry.text;
   text = "[";
-  for (Object frame = CurrentFrame(); frame; frame = Caller(frame.get())) {
+  for (Object frame = CurrentFrame(); frame; frame = CallerOf(frame.get())) {
     Object code = CodeOf(frame.get());
     const int line = PyFrame_GetLineNumber(reinterpret_cast<PyFrameObject*>(frame.get()));
     Classify(*reinterpret_cast<PyCodeObject*>(code.get()), entry.root, entry.is_recomputed);

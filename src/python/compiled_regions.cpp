@@ -1,9 +1,12 @@
 #include "python/compiled_regions.h"
 
-#include <frameobject.h>
 #include <structmember.h>
 
 #include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "python/frames.h"
 
 namespace msprobe {
 namespace {
@@ -39,7 +42,7 @@ bool HasName(PyObject* code, const char* name) {
 
 /// Who sets and takes back a callback: the frame of a callable's wrapper; a context manager's two frames are one owner.
 const void* Owner() {
-  Object frame = Object::Borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  Object frame = CurrentFrame();
   Object code = Attribute(frame.get(), "f_code");
   if (HasName(code.get(), "_maybe_set_eval_frame")) {  // a function of torch around the one we stand in for
     frame = Attribute(frame.get(), "f_back");
@@ -130,6 +133,20 @@ Object MakeRegionWatch(PyObject* original, PyObject* enter, PyObject* leave) {
 }
 
 void EnterRunningRegion(PyObject* watch, PyObject* frame) { region = {frame, watch}; }
+
+bool CalledByCompiledCode() {
+  for (Object frame = CurrentFrame(); frame; frame = CallerOf(frame.get())) {
+    const Object code = CodeOf(frame.get());
+    const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
+    if (file == nullptr) {
+      PyErr_Clear();
+    } else if (std::strstr(file, "torch/_functorch/_aot_autograd/") != nullptr ||
+               std::strstr(file, "torch/_functorch/aot_autograd.py") != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
 
 void InitialiseCompiledRegions() {
   static PyMemberDef members[] = {

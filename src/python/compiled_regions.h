@@ -18,6 +18,9 @@ Object MakeRegionWatch(PyObject* original, PyObject* enter, PyObject* leave);
 /// frame of the compiled callable's wrapper.
 void EnterRunningRegion(PyObject* watch, PyObject* frame);
 
+/// Whether a function compiled ahead of time runs above this call. In backward such a one announces nothing.
+bool CalledByCompiledCode();
+
 /// Creates the type; once, at import. Throws PythonError.
 void InitialiseCompiledRegions();
 

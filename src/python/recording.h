@@ -39,6 +39,7 @@ struct Recording {
   IgnoreRules ignore_rules;
   Object api_table;               ///< dict: function object -> index of the API, or kEngineFunction
   Object enter_mode, leave_mode;  ///< put the mode on this thread's stack again, and take it off
+  Object kernel_dump;             ///< level L2 alone: see KernelDumpedCall
   Object on_error;                ///< called with one line of text, once per kind of failure
   std::set<std::string> reported;
   /// Started, but some of their gradients are still to come; in order of their calls.
@@ -52,6 +53,7 @@ struct Recording {
   ParameterGradients parameter_gradients;
   /// Recorders made earlier than the newest are out of use: one may be left in a thread that did not stop it itself.
   std::uint64_t newest_recorder = 0;
+  unsigned long recorder_thread = 0;  ///< that made the newest one: where calls are recorded but for those of backward
 
   /// The stack of the current call; its text is empty where stacks are not collected.
   StackDescription DescribeStack();
