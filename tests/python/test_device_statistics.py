@@ -4,6 +4,10 @@ import gc
 import json
 import math
 import os
+import signal
+import subprocess
+import sys
+import time
 import weakref
 
 import pytest
@@ -279,16 +283,18 @@ def test_numbers_on_the_device_go_with_the_flush(fresh_debugger, tmp_path):
     assert on_device() == before
 
 
-def test_many_tensors_are_read_in_time(fresh_debugger, load_dump, tmp_path):
+def test_a_long_step_is_read_every_second(fresh_debugger, load_dump, tmp_path):
     x = torch.ones(4, device="npu")
     debugger = fresh_debugger(dump_path=str(tmp_path))
     debugger.start()
     transfers.reset()
-    for _ in range(3000):
+    calls, end = 0, time.monotonic() + 1.5
+    while time.monotonic() < end:
         torch.neg(x)
-    assert len(transfers.copies) >= 1, "memory does not grow with the number of records"
+        calls += 1
+    assert 1 <= len(copied()) <= 2
     debugger.stop()
-    assert len(load_dump(tmp_path).data) == 3000
+    assert len(load_dump(tmp_path).data) == calls
 
 
 @pytest.mark.parametrize("fault", [faults.out_of_memory, faults.device_lost])
@@ -418,11 +424,6 @@ def test_large_tensors_are_reduced_in_pieces(record, monkeypatch):
 
 
 def test_a_training_that_hangs_on_the_device_loses_only_what_was_not_flushed(tmp_path):
-    import signal
-    import subprocess
-    import sys
-    import time
-
     source = """
 import os, sys, time
 import torch, fake_npu
@@ -456,10 +457,11 @@ def test_b15_no_graph_is_kept_over_many_forwards(fresh_debugger, tmp_path, devic
     x = torch.ones(4, device=device, requires_grad=True)
     released = []
     debugger.start()
-    for _ in range(1000):
+    count = 1000 if device == "cpu" else 100
+    for _ in range(count):
         y = torch.mul(x, 2)
         weakref.finalize(y.untyped_storage(), released.append, None)
-    assert len(released) >= 999 - (device == "npu")
+    assert len(released) >= count - 2
     debugger.stop()
 
 
