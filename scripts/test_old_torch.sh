@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 system=${SYSTEM_PYTHON:-/usr/bin/python3}
-tests=(tests/python/test_{small_models,dump_calls,dump_values,dump_faults,torch_modes,debugger_api,debug_level,custom_api,seed_all,executor,worker}.py)
+tests=(tests/python/test_{small_models,dump_calls,dump_values,dump_faults,torch_modes,debugger_api,debug_level,custom_api,kernel_dump,seed_all,executor,worker}.py)
 
 version='import sys; print("%d.%d" % sys.version_info[:2])'
 ours=$("$1" -c "$version")

@@ -51,7 +51,7 @@ class Collector {
   /// Takes no new calls; gradients of calls already taken still come in until EndStep.
   void Pause() { collecting_ = false; }
   /// After Pause, in the same step.
-  void Resume() { collecting_ = writer_ != nullptr && !finished(); }
+  void Resume() { collecting_ = (writer_ != nullptr || settings_.level == Level::kL2) && !finished(); }
   bool collecting() const { return collecting_; }
   Status Flush();
   /// In a forked child: records nothing any more and leaves the files to the parent.

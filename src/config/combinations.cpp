@@ -3,7 +3,10 @@
 #include <string>
 #include <utility>
 
+#include "base/files.h"
 #include "base/format.h"
+#include "base/text.h"
+#include "config/record_name.h"
 
 namespace msprobe {
 namespace {
@@ -11,7 +14,7 @@ namespace {
 Error Wrong(std::string message) { return {ErrorCode::kInput, std::move(message)}; }
 
 // The kernels of one API at a time (pytorch_dump.md 8).
-Status CheckPyTorchKernels(const DumpSettings& settings) {
+Status CheckPyTorchKernels(const CommonKeys& common, DumpSettings& settings) {
   if (settings.task != Task::kTensor) {
     return Wrong(fmt::format("level \"L2\" of PyTorch has task \"tensor\" only, not \"{}\"", settings.task_name));
   }
@@ -22,10 +25,24 @@ Status CheckPyTorchKernels(const DumpSettings& settings) {
         "level \"L2\" of PyTorch needs exactly one API name in \"list\" (or \"scope\") of \"tensor\"; there are {}",
         names));
   }
+  settings.kernel_name = settings.list.empty() ? settings.scope.front() : settings.list.front();
+  if (settings.kernel_name.starts_with('=')) settings.kernel_name.erase(0, 1);
+  if (ParseNameParts(settings.kernel_name).kind != NameKind::kApi) {
+    return Wrong(
+        fmt::format("level \"L2\" of PyTorch needs the full name of one API call, such as "
+                    "\"Functional.linear.0.forward\"; \"{}\" is none",
+                    Excerpt(settings.kernel_name, 80)));
+  }
+  if (!common.acl_config.empty()) {
+    if (Status checked = CheckInputFile(common.acl_config, ".json"); !checked.ok()) {
+      return Error{checked.error().code, "acl_config: " + checked.error().message};
+    }
+    settings.acl_config = AbsolutePath(common.acl_config);
+  }
   return {};
 }
 
-Status CheckLevelAndTask(Framework framework, const DumpSettings& settings) {
+Status CheckLevelAndTask(const CommonKeys& common, Framework framework, DumpSettings& settings) {
   if (settings.task == Task::kOverflowCheck) {
     const bool fits = framework == Framework::kPyTorch
                           ? settings.level != Level::kL2 && settings.level != Level::kDebug
@@ -36,7 +53,9 @@ Status CheckLevelAndTask(Framework framework, const DumpSettings& settings) {
                       framework == Framework::kPyTorch ? "\"L0\", \"L1\" or \"mix\"" : "\"L0\", \"L1\" or \"L2\""));
     }
   }
-  if (settings.level == Level::kL2 && framework == Framework::kPyTorch) return CheckPyTorchKernels(settings);
+  if (settings.level == Level::kL2 && framework == Framework::kPyTorch) return CheckPyTorchKernels(common, settings);
+  if (!common.acl_config.empty())
+    settings.warnings.push_back("\"acl_config\" has no effect but at level \"L2\" of PyTorch");
   return {};
 }
 
@@ -57,7 +76,7 @@ bool RecordsCalls(Level level) { return level == Level::kL0 || level == Level::k
 
 Status CheckCombinations(const CommonKeys& common, const JsonSection& section, Framework framework,
                          DumpSettings& settings) {
-  if (Status checked = CheckLevelAndTask(framework, settings); !checked.ok()) return checked;
+  if (Status checked = CheckLevelAndTask(common, framework, settings); !checked.ok()) return checked;
   if (Status checked = CheckAsyncDump(common, section, settings); !checked.ok()) return checked;
   if (!settings.tensor_list.empty() && !RecordsCalls(settings.level)) {
     settings.warnings.push_back(

@@ -56,7 +56,7 @@ Result<CommonKeys> ReadCommonKeys(const JsonSection& root) {
                      Take(root.Boolean("extra_info", true), keys.extra_info, status) &&
                      Take(root.Choice("precision", "low", kPrecisions), unused_text, status) &&
                      Take(root.Choice("risk_level", "ALL", kRiskLevels), keys.risk_level, status) &&
-                     Take(root.Text("acl_config", ""), unused_text, status) &&
+                     Take(root.Text("acl_config", ""), keys.acl_config, status) &&
                      Take(ReadSupportLists(root), keys.support_lists, status) &&
                      Take(root.TextList("custom_op_namespaces"), keys.custom_op_namespaces, status);
   if (!valid) return status.error();

@@ -47,6 +47,8 @@ struct DumpSettings {
   SummaryMode summary_mode = SummaryMode::kStatistics;
   std::vector<std::string> tensor_list;  ///< task statistics: records whose tensors become files all the same
   RiskLevel risk_level = RiskLevel::kAll;
+  std::string kernel_name;  ///< PyTorch level L2: the API call whose kernels are dumped
+  std::string acl_config;   ///< PyTorch level L2: configuration file for the device's dump, absolute; empty: made by us
   std::vector<std::string> support_lists;         ///< overlay files, absolute paths
   std::vector<std::string> custom_op_namespaces;  ///< of torch.ops, whose operators are recorded too
   std::string file_format = "npy";

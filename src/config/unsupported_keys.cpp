@@ -20,7 +20,7 @@ struct UnsupportedKey {
   std::string_view text;
 };
 
-constexpr std::array<UnsupportedKey, 12> kUnsupportedKeys = {{
+constexpr std::array<UnsupportedKey, 11> kUnsupportedKeys = {{
     {Where::kRoot, "enable_dataloader", When::kTrue, Then::kRefuse,
      "is true, which is not supported; remove it and call start(), stop() and step() in the training loop"},
     {Where::kRoot, "dump_enable", When::kFalse, Then::kRefuse,
@@ -32,7 +32,6 @@ constexpr std::array<UnsupportedKey, 12> kUnsupportedKeys = {{
      "is ignored: collecting never changes the framework's modes; call seed_all(mode=True) in the script"},
     {Where::kRoot, "async_dump", When::kTrue, Then::kIgnore,
      "is ignored: values of device tensors are fetched once for many records anyway"},
-    {Where::kRoot, "acl_config", When::kNotEmpty, Then::kIgnore, "is ignored: kernels of single APIs are not dumped"},
     {Where::kSection, "online_run_ut", When::kTrue, Then::kRefuse,
      "is true, but online checking is not supported; dump first, then run \"msprobe -f pytorch run_ut\""},
     {Where::kSection, "slice", When::kNotEmpty, Then::kIgnore, "is ignored: whole tensors are recorded"},

@@ -26,6 +26,10 @@ void BindDebug(nb::class_<DumpSession>& session) {
              return Translated(
                  [&] { return ToPython(MakeRecordedFunction(s.shared_recording(), api, original.ptr())); });
            })
+      .def("set_kernel_dump",
+           [](DumpSession& s, const nb::object& dump) { s.recording().kernel_dump = Object::Borrow(dump.ptr()); })
+      .def_prop_ro("kernel_name", [](DumpSession& s) { return s.settings().kernel_name; })
+      .def_prop_ro("acl_config", [](DumpSession& s) { return s.settings().acl_config; })
       .def("adopt_rank", [](DumpSession& s, std::int64_t rank) { return ValueOrRaise(s.collector().AdoptRank(rank)); })
       .def("take_seconds_inside", [](DumpSession& s) { return s.recording().torch.TakeSecondsInside(); })
       .def_prop_ro("unsupported_types", [](DumpSession& s) { return s.recording().values.unsupported_types(); })

@@ -201,6 +201,54 @@ def test_a_late_rank_leaves_data_of_an_earlier_run_alone(configured, load_dump, 
     assert load_dump(tmp_path / "dump", rank="rank2").names("forward") == ["Torch.sin.0.forward"]
 
 
+@pytest.mark.parametrize("ranks, folders", (([], ["rank0"]), ([0], ["rank0"]), ([1], [])))
+def test_torch_distributed_that_is_initialised_after_start(run_python, tmp_path, ranks, folders):
+    code, out, err = run_python("""
+import json, sys, torch, torch.distributed as dist
+from msprobe.pytorch import PrecisionDebugger
+json.dump({"dump_path": sys.argv[1], "rank": json.loads(sys.argv[2])}, open(sys.argv[1] + ".json", "w"))
+debugger = PrecisionDebugger(sys.argv[1] + ".json")
+debugger.start()
+torch.sin(torch.ones(1))
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+torch.cos(torch.ones(1))
+debugger.stop()
+debugger.step()
+debugger.start()
+torch.cos(torch.ones(1))
+debugger.stop()
+""", tmp_path / "dump", ranks)
+    assert code == 0, err
+    for step in range(2):
+        folder = tmp_path / "dump" / ("step%d" % step)
+        assert (os.listdir(folder) if folder.exists() else []) == folders
+    assert ("nothing is collected; use \"rank\": []" in out) == (ranks == [1])
+
+
+def test_processes_that_make_the_same_step_folder_at_once(run_python, tmp_path):
+    code, _, err = run_python("""
+import os, sys, torch
+from msprobe.pytorch import PrecisionDebugger
+children = []
+for rank in range(4):
+    child = os.fork()
+    if child == 0:
+        debugger = PrecisionDebugger(dump_path=sys.argv[1])
+        for _ in range(20):
+            debugger.start(rank_id=rank)
+            torch.sin(torch.ones(1))
+            debugger.stop()
+            debugger.step()
+        sys.exit()
+    children.append(child)
+assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+""", tmp_path / "dump")
+    assert code == 0, err
+    assert len(os.listdir(tmp_path / "dump")) == 20
+    for step in os.listdir(tmp_path / "dump"):
+        assert sorted(os.listdir(tmp_path / "dump" / step)) == ["rank0", "rank1", "rank2", "rank3"]
+
+
 def test_steps_are_counted_from_the_initial_one(configured, load_dump, tmp_path):
     debugger = configured(top={"step": [6]})
     debugger.set_init_step(5)

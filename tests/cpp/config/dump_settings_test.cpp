@@ -296,6 +296,9 @@ TEST_F(DumpSettingsTest, LevelsAndTasksThatDoNotGoTogether) {
                   "there are 2");
   EXPECT_EQ(Loaded(file("tensor", "L2", R"({"scope": ["Tensor.add.0.forward"]})")).level, Level::kL2);
   EXPECT_EQ(Loaded(file("tensor", "L2", R"({"list": ["Tensor.add.0.forward"]})")).level, Level::kL2);
+  EXPECT_EQ(Loaded(file("tensor", "L2", R"({"list": ["=Tensor.add.0.backward"]})")).kernel_name,
+            "Tensor.add.0.backward");
+  EXPECT_CONTAINS(Refused(file("tensor", "L2", R"({"list": ["add"]})")), "full name of one API call");
   EXPECT_EQ(Loaded(file("tensor", "L2"), Framework::kMindSpore).level, Level::kL2);
   EXPECT_EQ(Loaded(file("statistics", "debug")).level, Level::kDebug);
   for (const char* level : {"L1", "L2", "debug"}) {

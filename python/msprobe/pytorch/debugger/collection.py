@@ -15,6 +15,7 @@ from msprobe.pytorch.debugger.models import Models
 from msprobe.pytorch.debugger.rank import Rank
 from msprobe.pytorch.debugger.step_summary import StepSummary
 from msprobe.pytorch.debugger.token_range import TokenRange
+from msprobe.pytorch.kernel_dump import KernelDump
 
 _live = None  # the collection that owns files and hooks; `PrecisionDebugger._instance` may be reset by scripts
 
@@ -54,6 +55,10 @@ class Collection:
         self._started = False
         self._token_range = None
         self._micro_steps = 0
+        self._kernels = None
+        if session.level == "L2":
+            self._kernels = KernelDump(session, self.errors)
+            session.set_kernel_dump(self._kernels)
         self._failed_step = None
         self._failed_path = None
         session.set_error_callback(self.errors.error)
@@ -84,7 +89,7 @@ class Collection:
         if not self._started:
             logger.info_on_rank_0("debugger.start() is set successfully")
             logger.info_on_rank_0("Dump switch is turned on at step %d. Data will be saved in %s." % (
-                session.step, session.folder))
+                session.step, self._folder()))
         self._started = True
         return True
 
@@ -105,8 +110,9 @@ class Collection:
         self._learn_rank()
         self._flush()
         logger.info_on_rank_0("debugger.stop() is set successfully. Call debugger.start() to collect again.")
-        logger.info_on_rank_0("%d records are in %s." % (
-            session.record_count, os.path.join(session.folder, "dump.json")))
+        if self._kernels is None:
+            logger.info_on_rank_0("%d records are in %s." % (
+                session.record_count, os.path.join(session.folder, "dump.json")))
         if session.finished:
             self._end()
 
@@ -210,7 +216,9 @@ class Collection:
     def _open_step(self):
         try:
             warning = self.session.start(self._rank.value, metadata.read())
-        except CodedException as error:
+            if self._kernels is not None:
+                self._kernels.open_step()
+        except (CodedException, OSError) as error:
             self._failed_step = self.session.step
             if self.session.dump_path != self._failed_path:
                 self._failed_path = self.session.dump_path
@@ -255,6 +263,7 @@ class Collection:
         self._started = False
         self._micro_steps = 0
         collected = bool(session.folder)
+        had_kernels = self._kernels is not None and self._kernels.close_step()
         ended_step = session.step
         if collected:
             self._learn_rank()
@@ -264,6 +273,8 @@ class Collection:
             self.hooks.end_step()
         if collected:
             self._summary.after_end(ended_step)
+        elif had_kernels:
+            self._summary.tell_filters()
         if session.finished and not self._ended:
             self._end()
 
@@ -276,6 +287,9 @@ class Collection:
                     logger.warning(warning)
 
             self._quietly(adopt)
+
+    def _folder(self):
+        return self.session.folder if self._kernels is None else self._kernels.folder
 
     def _in_forked_child(self):
         return self._process is not None and os.getpid() != self._process
@@ -302,7 +316,8 @@ class Collection:
         if self.hooks is not None:
             self.hooks.remove()
         self._summary.at_end()
-        logger.info_on_rank_0("msprobe: dump has successfully ended; all configured steps are collected")
+        what = "as many overflows as asked for" if self.session.finished else "all configured steps"
+        logger.info_on_rank_0("msprobe: dump has successfully ended; %s are collected" % what)
 
     def _quietly(self, action):
         """Files that cannot be written must not end the training."""

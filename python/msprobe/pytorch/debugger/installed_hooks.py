@@ -19,7 +19,7 @@ class InstalledHooks:
         self._compiled_regions = CompiledRegions()
         self._custom_apis = custom_apis
         self._table = None  # at levels that record APIs
-        if session.level in ("L1", "mix"):
+        if session.level in ("L1", "L2", "mix"):
             table = self._table = ApiTable(session)
             session.set_api_table(table.functions)
             session.set_mode_switch(put_mode, take_mode)

@@ -15,7 +15,7 @@ from msprobe.pytorch.debugger.public_state import Config, Service
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _TOOL_FOLDER = _PACKAGE + os.sep
-_SUPPORTED_LEVELS = ("L0", "L1", "mix", "debug")
+_SUPPORTED_LEVELS = ("L0", "L1", "L2", "mix", "debug")
 _SUPPORTED_TASKS = ("statistics", "tensor", "overflow_check", "structure")
 
 

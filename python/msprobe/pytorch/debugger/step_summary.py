@@ -58,14 +58,14 @@ class StepSummary:
         self._tell_types()
         if not totals["records"] + totals["saved_values"]:
             self._tell_empty()
-        self._tell_filters()
+        self.tell_filters()
 
     def at_end(self):
         if self._told_filters:
             for line in self._session.filter_report()[1]:
                 logger.info_on_rank_0(line)
 
-    def _tell_filters(self):
+    def tell_filters(self):
         warnings, infos = self._session.filter_report()
         for line in warnings:
             logger.warning_once(line)
