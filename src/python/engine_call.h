@@ -14,6 +14,9 @@ namespace msprobe {
 PyObject* CallEngineFunction(const Recording& recording, PyObject* mode, PyObject* function, PyObject* arguments,
                              PyObject* keywords);
 
+/// Whether autograd's engine was called by this thread and has not returned. Known from start to stop only.
+bool EngineIsRunning();
+
 /// What stands in for torch's function that runs the engine, from start to stop. Throws PythonError.
 Object MakeEngineCall(PyObject* original);
 

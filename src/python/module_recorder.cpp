@@ -31,7 +31,27 @@ Object HandledException() {
   return handled.get() == Py_None ? Object() : handled;
 }
 
+/// Whether the call of `instance` is on this thread's Python stack. `code` runs in the frame of every module call.
+bool IsRunning(PyObject* instance, PyObject* code) {
+  Object frame = Object::Borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame) {
+    auto* raw = reinterpret_cast<PyFrameObject*>(frame.get());
+    Object own = Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
+    if (own.get() == code) {
+      Object locals = Object::Steal(PyObject_GetAttrString(frame.get(), "f_locals"));
+      Object self = locals ? Object::Steal(PyMapping_GetItemString(locals.get(), "self")) : Object();
+      PyErr_Clear();
+      if (self.get() == instance) {
+        return true;
+      }
+    }
+    frame = Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
+  }
+  return false;
+}
+
 std::shared_ptr<ModuleCall> Parent(Recording& recording, std::size_t module) {
+  FinishEndedModules(recording);
   if (const OpenModule* outer = ModuleStack::Innermost(recording)) {
     return outer->module;
   }
@@ -108,6 +128,15 @@ void End(const std::shared_ptr<Recording>& recording, PyObject* instance, PyObje
   }
 }
 
+/// Writes what there is of a call without an output.
+void FinishInnermost(Recording& recording, const OpenModule& innermost) {
+  std::optional<OpenModule> open = ModuleStack::Pop(recording, innermost.instance);
+  recording.collector.EndModule(*open->module);
+  if (open->module->call.keeps_forward) {
+    AddForward(recording, *open);
+  }
+}
+
 PyObject* CallModuleHook(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* /*keywords*/) {
   const auto* hook = reinterpret_cast<ModuleHook*>(self);
   const std::shared_ptr<Recording> recording = *hook->recording;
@@ -142,11 +171,20 @@ void Deallocate(PyObject* self) {
 void FinishOpenModules(Recording& recording) {
   const TorchAccess::Quiet quiet(recording.torch);
   while (const OpenModule* innermost = ModuleStack::Innermost(recording)) {
-    std::optional<OpenModule> open = ModuleStack::Pop(recording, innermost->instance);
-    recording.collector.EndModule(*open->module);
-    if (open->module->call.keeps_forward) {
-      AddForward(recording, *open);
+    FinishInnermost(recording, *innermost);
+  }
+}
+
+void FinishEndedModules(Recording& recording) {
+  PyObject* code = recording.torch.module_call_code();
+  if (code == nullptr) {
+    return;
+  }
+  while (const OpenModule* innermost = ModuleStack::Innermost(recording)) {
+    if (IsRunning(innermost->instance, code)) {
+      return;
     }
+    FinishInnermost(recording, *innermost);
   }
 }
 

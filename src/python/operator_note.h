@@ -13,8 +13,9 @@ namespace msprobe {
 /// somebody else makes meanwhile (a mode of the user that looks at the operator's arguments) does not take it.
 int TakeOperatorNote(PyObject* function, PyObject* arguments);
 
-/// A method-like object around `original` for the API `index`. Throws PythonError.
-Object MakeOperatorNote(PyObject* original, int index);
+/// A method-like object around `original` for the API `index`, which calls `target`: the original itself, or what makes
+/// up for a torch that shows the operator to no mode. Throws PythonError.
+Object MakeOperatorNote(PyObject* original, PyObject* target, int index);
 
 /// Creates the type; once, at import. Throws PythonError.
 void InitialiseOperatorNotes();

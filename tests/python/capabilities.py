@@ -1,7 +1,12 @@
 """What tests need of torch, where versions differ. Never by version number."""
 
+import inspect
+
 import pytest
 import torch
+
+# Before torch 2.0 the hooks of a module are not given its keyword arguments.
+MODULE_HOOKS_SEE_KEYWORDS = "with_kwargs" in inspect.signature(torch.nn.Module.register_forward_pre_hook).parameters
 
 
 def has(path):

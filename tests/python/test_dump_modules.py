@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from capabilities import MODULE_HOOKS_SEE_KEYWORDS
 from msprobe.core.common.exceptions import MsprobeException
 
 
@@ -118,7 +119,9 @@ def test_content_of_a_module_record(record_model):
     dump = record_model(model, step_of(model))
     block = dump.data["Module.second.Block.forward.0"]
     assert list(block) == ["input_args", "input_kwargs", "output", "parameters"]
-    assert block["input_args"][0]["shape"] == [3, 4] and block["input_kwargs"]["scale"]["shape"] == [4]
+    assert block["input_args"][0]["shape"] == [3, 4]
+    if MODULE_HOOKS_SEE_KEYWORDS:
+        assert block["input_kwargs"]["scale"]["shape"] == [4]
     assert block["parameters"] == {}
     linear = dump.data["Module.second.inner.Linear.forward.0"]
     assert list(linear["parameters"]) == ["weight", "bias"]
@@ -351,7 +354,7 @@ def test_hooks_are_gone_after_stop_and_the_users_stay(fresh_debugger, tmp_path):
     hooks = [len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules()]
     assert sum(hooks) == 1 and seen == ["forward", "backward"]
     debugger.step()
-    assert all(not p._post_accumulate_grad_hooks for p in model.parameters())
+    assert not any(getattr(p, "_post_accumulate_grad_hooks", None) for p in model.parameters())
     step_of(model)()
     assert seen == ["forward", "backward"] * 2
 

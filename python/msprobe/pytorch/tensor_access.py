@@ -50,11 +50,11 @@ def describe(tensor, statistics=None):
     if kind == "torch.distributed.tensor.DTensor":
         source = tensor._local_tensor  # this process' part; shape and dtype are those of the whole
         extra = {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [str(p) for p in tensor.placements]}
-    with _untraced():
+    with _untraced():  # sizes included: those of a traced tensor are values of the graph
         value, failure = _value(source, statistics)
         on_host = isinstance(value, Tensor) and _device(source).type == "cpu"
         layout = None if value is None else _layout(value if on_host else source)
-    return kind, str(_dtype(tensor)), _sizes(tensor), bool(_requires_grad(tensor)), value, extra, layout, failure
+        return kind, str(_dtype(tensor)), _sizes(tensor), bool(_requires_grad(tensor)), value, extra, layout, failure
 
 
 @contextlib.contextmanager
