@@ -119,7 +119,7 @@ def _conditions(options, tools, reasons, seconds):
                 % (", processor time" if options.cpu_time else "", system.file_system(tempfile.gettempdir()),
                    options.rounds, _PEER_ROUNDS))
     if options.runs:
-        text.append("figures with a limit: median of %d processes; of the reference %d (API call) and 1 (Llama step)"
+        text.append("processes for a figure with a limit (median): %d; of the reference %d (API call) and 1 (Llama step)"
                     % (options.runs, min(options.runs, _PEER_RUNS)))
     versions = [tool for tool in tools if tool != OURS]
     if versions:

@@ -35,7 +35,7 @@ Versions differ in what they take for an API: more records are more work, and mo
 _LIMITS = """## Figures with a limit
 
 API call: `torch.add` on 16x16 tensors that require gradients, 1,000 calls a step, L1 statistics; forward and backward records
-together, files written. Llama step: forward, backward and AdamW. Each figure is the median of several processes.
+together, files written. Llama step: forward, backward and AdamW. Each process measures the plain step, too.
 """
 
 
