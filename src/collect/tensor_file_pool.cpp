@@ -6,6 +6,13 @@
 #include "record/tensor_file.h"
 
 namespace msprobe {
+namespace {
+
+/// Small files are bound by the disk: records behind thousands of them would be lost to a kill.
+constexpr std::size_t kMostInFlight = 1024;
+
+}  // namespace
+
 TensorFilePool::TensorFilePool(Framework framework, bool synchronous, std::size_t byte_budget)
     : framework_(framework), synchronous_(synchronous), budget_(byte_budget) {}
 
@@ -53,7 +60,10 @@ void TensorFilePool::Enqueue(Job job) {
       threads_.emplace_back([this] { Run(); });
     }
   }
-  done_.wait(lock, [&] { return bytes_in_flight_ + job.tensor.bytes.size() <= budget_ || bytes_in_flight_ == 0; });
+  done_.wait(lock, [&] {
+    return bytes_in_flight_ == 0 ||
+           (bytes_in_flight_ + job.tensor.bytes.size() <= budget_ && in_flight_.size() < kMostInFlight);
+  });
   bytes_in_flight_ += job.tensor.bytes.size();
   job.number = accepted_++;
   in_flight_.insert(in_flight_.end(), job.number);

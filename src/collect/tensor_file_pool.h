@@ -16,8 +16,9 @@
 
 namespace msprobe {
 
-/// Writes tensor files in the background. Memory is bounded: a tensor waits for room in the byte budget, one that is
-/// larger than the budget is written at once (decisions 16). Each file gets its name only when it is complete.
+/// Writes tensor files in the background. Memory is bounded: a tensor waits for room in the byte budget (and behind at
+/// most 1024 files), one that is larger than the budget is written at once (decisions 16). Each file gets its name only
+/// when it is complete.
 class TensorFilePool {
  public:
   static constexpr std::size_t kDefaultBudget = std::size_t{256} << 20U;
