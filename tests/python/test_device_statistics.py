@@ -516,3 +516,13 @@ def test_every_level_reads_once_and_changes_no_gradient(fresh_debugger, load_dum
     debugger.step()
     described = tensors([list(record.values()) for record in load_dump(tmp_path).data.values()])
     assert len(described) > 20 and all(isinstance(tensor["Norm"], float) for tensor in described)
+
+
+def test_overflow_check_of_device_tensors(record, tmp_path):
+    x = torch.tensor([1.0, 0.0], device="npu")
+    dump = record(lambda: torch.log(torch.mul(x, 2.0)), task="overflow_check", overflow_nums=-1)
+    assert list(dump.data) == ["Torch.log.0.forward"]
+    described = dump.data["Torch.log.0.forward"]["input_args"][0]
+    saved = torch.load(tmp_path / "dump/step0/rank/dump_tensor_data" / described["data_name"])
+    assert torch.equal(saved.cpu(), torch.tensor([2.0, 0.0]))
+    assert transfers.scalars == 0
