@@ -48,13 +48,13 @@ def describe(tensor, statistics=None):
             kind = cls.__module__ + "." + cls.__qualname__
     source = tensor
     if kind == "torch.distributed.tensor.DTensor":
-        source = tensor._local_tensor  # this process' part; shape and dtype are those of the whole
+        source = tensor._local_tensor  # this process' part: values and shape belong together
         extra = {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [str(p) for p in tensor.placements]}
     with _untraced():  # sizes included: those of a traced tensor are values of the graph
         value, failure = _value(source, statistics)
         on_host = isinstance(value, Tensor) and _device(source).type == "cpu"
         layout = None if value is None else _layout(value if on_host else source)
-        return kind, str(_dtype(tensor)), _sizes(tensor), bool(_requires_grad(tensor)), value, extra, layout, failure
+        return kind, str(_dtype(tensor)), _sizes(source), bool(_requires_grad(tensor)), value, extra, layout, failure
 
 
 @contextlib.contextmanager
@@ -157,9 +157,12 @@ def _to_host(tensor):
     return tensor.as_strided((length,), (1,)).cpu().as_strided(sizes, strides, 0)
 
 
+_WITHOUT_DATA = ("FakeTensor", "FunctionalTensor", "AsyncCollectiveTensor", "UninitializedParameter", "UninitializedBuffer")
+
+
 def _has_data(tensor):
     name = type(tensor).__name__
-    if name in ("FakeTensor", "FunctionalTensor", "AsyncCollectiveTensor") or _is_nested(tensor):
+    if name in _WITHOUT_DATA or _is_nested(tensor):
         return False
     functorch = getattr(torch._C, "_functorch", None)
     wrapped = getattr(functorch, "is_functorch_wrapped_tensor", None)
