@@ -1,7 +1,6 @@
 """What the extension needs of torch: a few classes, and the description of tensors whose memory it cannot read itself."""
 
 import contextlib
-
 import inspect
 
 import torch
@@ -9,22 +8,21 @@ from torch import Size, Tensor, device, dtype  # noqa: F401  (read by the extens
 from torch.nn import Parameter  # noqa: F401
 
 from msprobe.pytorch.device_stats import DeviceStatistics, Unsupported, is_captured  # noqa: F401
-from msprobe.pytorch.torch_modes import DisableTorchFunction, without_dispatch_modes  # noqa: F401
+from msprobe.pytorch.torch_modes import (  # noqa: F401
+    DisableTorchFunction, without_dispatch_modes, without_torch_dispatch)
 
 next_sequence_number = getattr(torch.autograd, "_get_sequence_nr", None)
 # Number of the backward pass that runs on this thread, -1 outside of one.
 current_graph_task = getattr(torch._C, "_current_graph_task_id", None)
-# Of the base class: a subclass may have its own.
 # Older torch calls no forward hook after an exception: whether a module's call has ended is told by this code's frames.
 _always_calls_hooks = "always_call" in inspect.signature(torch.nn.Module.register_forward_hook).parameters
 module_call_code = None if _always_calls_hooks else torch.nn.Module._call_impl.__code__
+# Of the base class: a subclass may have its own.
 _shape = Tensor.shape.__get__
 _requires_grad = Tensor.requires_grad.__get__
 _device = Tensor.device.__get__
 _dtype = Tensor.dtype.__get__
 _is_nested = Tensor.is_nested.__get__
-# Reaches the memory of a subclass without running its __torch_dispatch__.
-_DisableTorchDispatch = getattr(torch._C, "_DisableTorchDispatch", contextlib.nullcontext)
 
 
 def add_gradients(a, b):
@@ -133,7 +131,7 @@ def _value(tensor, statistics):
 
 def _host_alias(tensor):
     """The same host memory as a plain tensor; None for a wrapper of other tensors, which has none."""
-    with _DisableTorchDispatch():
+    with without_torch_dispatch():
         plain = Tensor.detach(tensor)
         plain = plain if type(plain) is Tensor else plain.as_subclass(Tensor)
     if type(tensor).__torch_dispatch__ is Tensor.__torch_dispatch__:

@@ -85,6 +85,24 @@ def without_dispatch_modes():
     return _disable_dispatch_modes() if _count_dispatch_modes() else contextlib.nullcontext()
 
 
+@contextlib.contextmanager
+def _guarded_by_an_object():
+    guard = torch._C._DisableTorchDispatch()
+    try:
+        yield
+    finally:
+        del guard
+
+
+def _find_disabling_of_torch_dispatch():
+    disable = getattr(torch._C, "_DisableTorchDispatch", contextlib.nullcontext)
+    return disable if hasattr(disable, "__enter__") else _guarded_by_an_object
+
+
+# A context that reaches the memory of a subclass without running its __torch_dispatch__.
+without_torch_dispatch = _find_disabling_of_torch_dispatch()
+
+
 def operators_that_modes_miss():
     """Of indexing, what no mode is shown: `x[i]` in torch 1.13."""
     seen = set()
