@@ -35,15 +35,27 @@ PyObject* Attribute(PyObject* self, PyObject* name) {
 
 PyObject* Compare(PyObject* self, PyObject* other, int operation);
 
-PyObject* Unwrapped(PyObject* object) {
-  return Py_TYPE(object)->tp_richcompare == Compare ? Original(object) : object;
-}
+PyObject* Unwrapped(PyObject* object) { return Py_TYPE(object)->tp_richcompare == Compare ? Original(object) : object; }
 
 PyObject* Compare(PyObject* self, PyObject* other, int operation) {
   return PyObject_RichCompare(Unwrapped(self), Unwrapped(other), operation);
 }
 
 Py_hash_t Hash(PyObject* self) { return PyObject_Hash(Original(self)); }
+
+/// Copies and pickles refer to the method by its place, as those of the original do: what is found there when they are
+/// read back, with the tool or without it.
+PyObject* Reduce(PyObject* self, PyObject* /*protocol*/) {
+  Object owner = Object::Steal(PyObject_GetAttrString(Original(self), "__objclass__"));
+  if (!owner) {  // a Python function: by its qualified name
+    PyErr_Clear();
+    return PyObject_GetAttrString(Original(self), "__qualname__");
+  }
+  Object name = Object::Steal(PyObject_GetAttrString(Original(self), "__name__"));
+  Object builtins = Object::Steal(PyImport_ImportModule("builtins"));
+  Object getter = builtins ? Object::Steal(PyObject_GetAttrString(builtins.get(), "getattr")) : Object();
+  return name && getter ? Py_BuildValue("O(OO)", getter.get(), owner.get(), name.get()) : nullptr;
+}
 
 int Traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Original(self));
@@ -73,6 +85,7 @@ PyTypeObject* MakeStandInType(const char* name, std::size_t size) {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(MethodStandIn, vectorcall), READONLY, nullptr},
       {"__wrapped__", T_OBJECT, offsetof(MethodStandIn, original), READONLY, nullptr},
       {nullptr, 0, 0, 0, nullptr}};
+  static PyMethodDef methods[] = {{"__reduce_ex__", Reduce, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
                                 {Py_tp_traverse, reinterpret_cast<void*>(Traverse)},
                                 {Py_tp_clear, reinterpret_cast<void*>(Clear)},
@@ -82,11 +95,11 @@ PyTypeObject* MakeStandInType(const char* name, std::size_t size) {
                                 {Py_tp_hash, reinterpret_cast<void*>(Hash)},
                                 {Py_tp_getattro, reinterpret_cast<void*>(Attribute)},
                                 {Py_tp_members, members},
+                                {Py_tp_methods, methods},
                                 {0, nullptr}};
-  PyType_Spec spec = {name, static_cast<int>(size), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                          Py_TPFLAGS_METHOD_DESCRIPTOR,
-                      slots};
+  PyType_Spec spec = {
+      name, static_cast<int>(size), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
   Object type = Checked(PyType_FromSpec(&spec));
   Py_INCREF(type.get());  // types live as long as the extension
   return reinterpret_cast<PyTypeObject*>(type.get());

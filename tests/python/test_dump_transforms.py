@@ -13,6 +13,9 @@ from torch.func import (  # noqa: E402
     functional_call, functionalize, grad, hessian, jacfwd, jacrev, jvp, stack_module_state, vjp, vmap)
 
 
+MARK = "Torch.erf.0.forward"
+
+
 def sine(x):
     return (torch.sin(x @ torch.eye(3)) * 2).sum() + x[0].sum()
 
@@ -45,7 +48,12 @@ def unchanged(record):
 
     def run(function, *arguments, task="statistics"):
         results = [function(*arguments)]
-        dump = record(lambda: results.append(function(*arguments)), task=task)
+
+        def step():
+            results.append(function(*arguments))
+            torch.erf(torch.ones(1))  # a step without a record has no dump
+
+        dump = record(step, task=task)
         assert same(*results)
         return dump
 
@@ -91,7 +99,7 @@ TRANSFORMS = {
 @pytest.mark.parametrize("task", ["statistics", "tensor"])
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_function_transforms_give_the_same(unchanged, name, task):
-    assert unchanged(TRANSFORMS[name], torch.rand(3, 3), task=task).names("forward")
+    assert len(unchanged(TRANSFORMS[name], torch.rand(3, 3), task=task).names("forward")) > 1
 
 
 def test_tensors_inside_a_transform_have_no_statistics(unchanged):
@@ -108,7 +116,7 @@ def test_forward_mode_gradients(unchanged):
         with forward_ad.dual_level():
             return forward_ad.unpack_dual(torch.sin(forward_ad.make_dual(x, x))).tangent
 
-    assert unchanged(tangent, torch.rand(3)).names("forward") == ["Torch.sin.0.forward"]
+    assert unchanged(tangent, torch.rand(3)).names("forward") == ["Torch.sin.0.forward", MARK]
 
 
 def nodes(graph_module):
@@ -197,7 +205,7 @@ def graph_text(graph):
 @pytest.mark.parametrize("subject", [sine, rows, Block()], ids=["sine", "rows", "module"])
 def test_scripted_and_traced_before_the_start(unchanged, make, subject):
     compiled = make(subject)
-    assert unchanged(compiled, torch.rand(3, 3)).names("forward") == []
+    assert unchanged(compiled, torch.rand(3, 3)).names("forward") == [MARK]
 
 
 @pytest.mark.parametrize("subject", [sine, rows, Block()], ids=["sine", "rows", "module"])
@@ -206,7 +214,7 @@ def test_scripting_inside_gives_the_same_graph(unchanged, subject):
         scripted = torch.jit.script(subject)
         return scripted(x), graph_text(scripted.graph)
 
-    assert unchanged(script, torch.rand(3, 3)).names("forward") == []
+    assert unchanged(script, torch.rand(3, 3)).names("forward") == [MARK]
 
 
 @pytest.mark.parametrize("subject", [sine, rows, Block()], ids=["sine", "rows", "module"])
@@ -215,7 +223,7 @@ def test_tracing_inside_gives_the_same_graph(unchanged, subject):
         traced = torch.jit.trace(subject, x)
         return traced(x), graph_text(traced.inlined_graph)
 
-    assert unchanged(trace, torch.rand(3, 3)).names("forward")
+    assert len(unchanged(trace, torch.rand(3, 3)).names("forward")) > 1
 
 
 def test_what_is_done_to_unusual_tensors_is_not_traced(unchanged):
