@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -21,19 +22,28 @@ class CallCounter {
     return known->second;
   }
   const std::string& name(std::size_t api) const { return names_[api]; }
-  std::uint64_t Take(std::size_t api) { return counts_[api]++; }
+  std::uint64_t Take(std::size_t api) {
+    any_ = true;
+    return counts_[api]++;
+  }
   /// Only if no later call has taken a number meanwhile (another thread), so that numbers stay unique.
   void GiveBack(std::size_t api, std::uint64_t number) {
     if (counts_[api] == number + 1) {
       counts_[api] = number;
     }
   }
-  void Reset() { counts_.assign(counts_.size(), 0); }
+  /// Whether anything was called since the last Reset, calls that raised included.
+  bool any() const { return any_; }
+  void Reset() {
+    counts_.assign(counts_.size(), 0);
+    any_ = false;
+  }
 
  private:
   std::unordered_map<std::string, std::size_t> indices_;
   std::vector<std::string> names_;
   std::vector<std::uint64_t> counts_;
+  bool any_ = false;
 };
 
 }  // namespace msprobe

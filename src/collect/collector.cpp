@@ -66,6 +66,10 @@ Status Collector::BeginStep(std::int64_t step) {
   }
   Status flushed = Flush();
   finished_totals_ = totals();
+  if (writer_ && flushed.ok() && !counter_.any() && finished_totals_.records == 0 &&
+      finished_totals_.saved_values == 0) {
+    StepWriter::Discard(std::move(writer_));  // known_pains.md P702
+  }
   writer_.reset();
   counter_.Reset();
   filter_.Reset();

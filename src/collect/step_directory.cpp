@@ -6,11 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 #include "base/files.h"
 
@@ -61,6 +63,13 @@ int OpenLocked(const std::string& path) {
     errno = EWOULDBLOCK;
     return -1;
   }
+  struct stat opened {};
+  struct stat named {};
+  if (fstat(descriptor, &opened) == 0 && (lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino)) {
+    close(descriptor);  // removed, or made anew, between the two
+    errno = ENOENT;
+    return -1;
+  }
   return descriptor;  // where locks are not supported the folder counts as free
 }
 
@@ -89,19 +98,29 @@ Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::i
                                             std::optional<std::int64_t> rank) {
   StepDirectory result;
   result.step_path_ = JoinPath(dump_path, "step" + std::to_string(step));
-  if (Status made = CreateDirectories(result.step_path_); !made.ok()) {
-    return made.error();
-  }
   std::string name = RankName(rank);
-  // Another process may create or set aside the same folder at the same moment; each turn makes progress or gives way.
-  for (int attempt = 0; attempt < 16; ++attempt) {
+  Error failure{ErrorCode::kOutput, "cannot claim a folder for this process in " + result.step_path_ +
+                                        ": other processes keep claiming it"};
+  // Another process may create, set aside or remove the same folders at the same moment; each turn makes progress or
+  // gives way.
+  for (int attempt = 0; attempt < 64; ++attempt) {
+    if (Status made = CreateDirectories(result.step_path_); !made.ok()) {
+      failure = made.error();
+      continue;
+    }
     const std::string path = JoinPath(result.step_path_, name);
     const bool created = mkdir(path.c_str(), 0750) == 0;
+    if (!created && errno == ENOENT) {
+      continue;
+    }
     if (!created && errno != EEXIST) {
       return Failed("create the folder", path);
     }
     const int lock = OpenLocked(path);
     if (lock < 0) {
+      if (errno == ENOENT) {
+        continue;
+      }
       if (errno != EWOULDBLOCK) {
         return Failed("open the folder", path);
       }
@@ -121,8 +140,7 @@ Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::i
       return moved.error();
     }
   }
-  return Error{ErrorCode::kOutput,
-               "cannot claim a folder for this process in " + result.step_path_ + ": other processes keep claiming it"};
+  return failure;
 }
 
 Status StepDirectory::AdoptRank(std::int64_t rank) {
@@ -144,6 +162,34 @@ Status StepDirectory::AdoptRank(std::int64_t rank) {
   }
   path_ = path;
   return {};
+}
+
+void StepDirectory::RemoveIfUnused(std::initializer_list<std::string_view> files) {
+  DIR* directory = opendir(path_.c_str());
+  if (directory == nullptr) {
+    return;
+  }
+  std::vector<std::string> ours;
+  bool unused = true;
+  while (const dirent* entry = readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") {
+      continue;
+    }
+    ours.push_back(JoinPath(path_, name));
+    unused = unused && (std::find(files.begin(), files.end(), name) != files.end() || IsEmpty(ours.back()));
+  }
+  closedir(directory);
+  if (!unused) {
+    return;
+  }
+  for (const std::string& path : ours) {
+    if (unlink(path.c_str()) != 0) {
+      rmdir(path.c_str());
+    }
+  }
+  rmdir(path_.c_str());
+  rmdir(step_path_.c_str());  // unless other processes have theirs in it
 }
 
 StepDirectory::StepDirectory(StepDirectory&& other) noexcept { *this = std::move(other); }

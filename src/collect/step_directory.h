@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -18,6 +20,9 @@ class StepDirectory {
 
   /// The rank has become known: renames the folder `rank` to `rank{r}`, under the rules above.
   Status AdoptRank(std::int64_t rank);
+
+  /// Removes the folder if it holds nothing but `files` and empty folders.
+  void RemoveIfUnused(std::initializer_list<std::string_view> files);
 
   const std::string& path() const { return path_; }
   const std::string& step_path() const { return step_path_; }

@@ -174,6 +174,12 @@ void StepWriter::DropNamesOf(const std::vector<TensorFilePool::Failure>& failure
   }
 }
 
+void StepWriter::Discard(std::unique_ptr<StepWriter> writer) {
+  StepDirectory directory = std::move(writer->directory_);
+  writer.reset();
+  directory.RemoveIfUnused({"dump.json", "stack.json", "construct.json", "debug.json"});
+}
+
 void StepWriter::LeaveToParent(std::unique_ptr<StepWriter> writer) {
   if (writer) {
     const StepDirectory unlocked = std::move(writer->directory_);  // else the folder counts as in use after the parent

@@ -65,6 +65,8 @@ class StepWriter {
   void RemoveTensors(const std::vector<std::string>& names);
   /// In a forked child in place of destruction: threads exist in the parent only, locks may be held for good.
   static void LeaveToParent(std::unique_ptr<StepWriter> writer);
+  /// In place of destruction where nothing was called in the step: leaves no folder, unless something else lies in it.
+  static void Discard(std::unique_ptr<StepWriter> writer);
   /// Writes everything that is buffered. Errors name the file; what could not be written stays buffered.
   Status Flush();
 

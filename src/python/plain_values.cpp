@@ -147,6 +147,38 @@ Element IndexElement(PyObject* value) {
   return IntegerElement(number.get());
 }
 
+Element JsonElement(PyObject* value) {
+  if (PyBool_Check(value)) {
+    return Element(value == Py_True);
+  }
+  if (PyLong_Check(value)) {
+    return IntegerElement(value);
+  }
+  if (PyFloat_Check(value)) {
+    return Element(PyFloat_AS_DOUBLE(value));
+  }
+  if (PyUnicode_Check(value)) {
+    return Element(Utf8Text(value));
+  }
+  if (PyList_Check(value) || PyTuple_Check(value)) {
+    ElementList list;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+      list.push_back(JsonElement(PySequence_Fast_GET_ITEM(value, i)));
+    }
+    return Element(std::move(list));
+  }
+  if (PyDict_Check(value)) {
+    ElementObject object;
+    PyObject *key = nullptr, *part = nullptr;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(value, &position, &key, &part) != 0) {
+      object.push_back(Member{TextOf(key), JsonElement(part)});
+    }
+    return Element(std::move(object));
+  }
+  return {};
+}
+
 std::optional<Element> CapturePlainValue(const TorchAccess& torch, PyObject* value, std::string_view key) {
   if (!key.empty()) {
     if (std::optional<Element> element = UnderKeyword(value, key)) {

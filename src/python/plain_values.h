@@ -23,6 +23,9 @@ Element IntegerElement(PyObject* number);
 /// is what it was traced with; asking it would bind the traced graph to that.
 Element IndexElement(PyObject* value);
 
+/// Numbers, texts, lists, tuples and dicts as JSON has them, without types; null for any other. Throws PythonError.
+Element JsonElement(PyObject* value);
+
 /// Values without parts that are no tensors and no numpy's (dump_format.md 5); nothing for any other. `key`: the
 /// keyword the value was passed under, empty for positions; what is passed as a dtype or device is recorded as one.
 /// Throws PythonError.

@@ -227,9 +227,8 @@ Element ValueCapture::CaptureUnusualTensor(PyObject* tensor, std::string_view fi
   }
   devices_.Tell(PyTuple_GetItem(facts.get(), 7));
   PyObject* extra = PyTuple_GetItem(facts.get(), 5);
-  if (extra != Py_None) {
-    ContainerPath path;
-    Element object = CaptureKeyed(extra, {}, path);
+  if (PyDict_Check(extra)) {
+    Element object = JsonElement(extra);
     element->extra = std::move(std::get<ElementObject>(object.value));
   }
   PyErr_Clear();
