@@ -70,13 +70,14 @@ void HookGradients(const std::shared_ptr<Recording>& recording, GradientSubject 
                    std::optional<std::uint64_t> first_sequence_number) {
   const TorchAccess& torch = recording->torch;
   std::size_t tensor_count = 0;
-  GraphWalk walk(torch, inputs, first_sequence_number);
+  const bool is_module = subject.module != nullptr;
+  GraphWalk walk(torch, inputs, first_sequence_number,
+                 is_module ? GraphWalk::kMostNodesOfModule : GraphWalk::kMostNodesOfCall);
   std::vector<ComputedOutput> outputs = ComputedOutputs(torch, inputs, output, tensor_count);
   std::erase_if(outputs, [&](const ComputedOutput& o) { return !walk.MadeByTheCall(o.grad_fn.get()); });
   if (outputs.empty()) {
     return;
   }
-  const bool is_module = subject.module != nullptr;
   if (is_module) {
     subject.module->has_backward = true;
   }

@@ -8,9 +8,6 @@
 namespace msprobe {
 namespace {
 
-/// Where torch numbers no nodes the walk is bounded by their count (decisions 4).
-constexpr std::size_t kNodeLimit = 64;
-
 long OutputNumber(const TorchAccess& torch, PyObject* tensor) {
   Object number = Checked(PyObject_GetAttr(tensor, torch.names().output_nr));
   return PyLong_AsLong(number.get());
@@ -116,7 +113,7 @@ void GraphWalk::From(const Object& start) {
   while (!stack.empty()) {
     const Object node = std::move(stack.back());
     stack.pop_back();
-    if ((!first_ && visited_.size() >= kNodeLimit) || !visited_.insert(node.get()).second) {
+    if ((!first_ && visited_.size() >= most_nodes_) || !visited_.insert(node.get()).second) {
       continue;
     }
     kept_.push_back(node);

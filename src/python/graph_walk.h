@@ -46,12 +46,16 @@ struct FeedingNode {
 };
 
 /// Walks the graph between the outputs of a call and the edges its inputs hung on. Bounded (decisions 4): nodes made
-/// before the call are not entered, or at most 64 where torch numbers no nodes.
+/// before the call are not entered. Where torch numbers no nodes, at most so many are.
 class GraphWalk {
  public:
-  /// `first`: autograd's sequence number when the call began.
-  GraphWalk(const TorchAccess& torch, const std::vector<InputEdge>& inputs, std::optional<std::uint64_t> first)
-      : torch_(torch), inputs_(inputs), first_(first) {}
+  static constexpr std::size_t kMostNodesOfCall = 64;
+  static constexpr std::size_t kMostNodesOfModule = 4096;
+
+  /// `first`: autograd's sequence number when the call began, if torch has one; else `most_nodes` bounds the walk.
+  GraphWalk(const TorchAccess& torch, const std::vector<InputEdge>& inputs, std::optional<std::uint64_t> first,
+            std::size_t most_nodes)
+      : torch_(torch), inputs_(inputs), first_(first), most_nodes_(most_nodes) {}
 
   bool MadeByTheCall(PyObject* node) const;
   void From(const Object& start);
@@ -63,6 +67,7 @@ class GraphWalk {
   const TorchAccess& torch_;
   const std::vector<InputEdge>& inputs_;
   std::optional<std::uint64_t> first_;
+  std::size_t most_nodes_;
   std::unordered_set<PyObject*> visited_;
   std::vector<Object> kept_;  // so that no address in visited_ is reused
   std::vector<FeedingNode> feeding_;

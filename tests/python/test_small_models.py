@@ -88,3 +88,15 @@ def test_the_checker_passes_every_call_of_a_step(recorded_step, tmp_path, name):
         expected = {"pass"} if api + ".backward" in dump.data else {" ", "SKIP"}
         assert backward in expected | {"SKIP"}, (api, message)
     assert [row[2] for row in rows].count("pass") >= 6
+
+
+def test_gradients_of_a_module_of_hundreds_of_nodes(configured, load_dump, tmp_path):
+    block = torch.nn.Sequential(*[layer for _ in range(100) for layer in (torch.nn.Linear(4, 4), torch.nn.ReLU())])
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), block)
+    debugger = configured(level="L0")
+    debugger.start(model)
+    model(torch.ones(2, 4)).sum().backward()
+    debugger.stop()
+    debugger.step()
+    backward = load_dump(tmp_path / "dump").data["Module.1.Sequential.backward.0"]
+    assert [t["shape"] for t in backward["input"]] == [t["shape"] for t in backward["output"]] == [[2, 4]]
