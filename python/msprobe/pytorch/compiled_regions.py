@@ -62,6 +62,8 @@ class CompiledRegions:
         self._running = 0
         self._here = threading.local()
         self._watch = None
+        self._target = None  # the module whose names it has replaced
+        self._loaded = 0
         self._told = False
 
     @property
@@ -82,6 +84,8 @@ class CompiledRegions:
         # torch.compile may be loaded later: it takes the name from the extension then.
         compiler = sys.modules.get("torch._dynamo.eval_frame")
         target = extension if compiler is None else compiler
+        self._target = target
+        self._loaded = len(sys.modules)
         for name in _NAMES:
             if target.__dict__.get(name) is self._watch.__wrapped__:
                 setattr(target, name, self._watch)
@@ -95,11 +99,13 @@ class CompiledRegions:
         watch, self._watch = self._watch, None
         if watch is None:
             return
-        for module_name, module in list(sys.modules.items()):
-            if module_name == "torch._C._dynamo.eval_frame" or module_name.startswith("torch._dynamo."):
-                for name in _NAMES:
-                    if getattr(module, "__dict__", {}).get(name) is watch:
-                        setattr(module, name, watch.__wrapped__)
+        modules = [self._target]
+        if len(sys.modules) != self._loaded:  # what was loaded since may have taken the name along
+            modules += [module for name, module in list(sys.modules.items()) if name.startswith("torch._dynamo.")]
+        for module in modules:
+            for name in _NAMES:
+                if getattr(module, "__dict__", {}).get(name) is watch:
+                    setattr(module, name, watch.__wrapped__)
         self._running = 0
 
     def _enter(self):

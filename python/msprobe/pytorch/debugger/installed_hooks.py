@@ -39,6 +39,10 @@ class InstalledHooks:
         self._remove_single()
         try:
             self._compiled_regions.install()
+            if self._modules is not None:  # before the mode, which would be shown what torch does to hook a parameter
+                self._modules.install(models)
+                if self._compiled_regions.running:
+                    self._modules.step_aside()
             for part in self._parts:
                 part.install()
             if self._table is not None:
@@ -46,10 +50,6 @@ class InstalledHooks:
                 self._custom_apis.install(self._table.functions)
                 if self._compiled_regions.running:
                     self._custom_apis.step_aside()
-            if self._modules is not None:
-                self._modules.install(models)
-                if self._compiled_regions.running:
-                    self._modules.step_aside()
         except BaseException:
             self.remove()
             raise
