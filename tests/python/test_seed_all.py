@@ -124,6 +124,7 @@ def test_a_dump_without_seeding_says_nothing_of_it(run_script, load_dump, tmp_pa
     run_script("""
 debugger = PrecisionDebugger(dump_path=sys.argv[1])
 debugger.start()
+torch.relu(torch.ones(2))
 debugger.stop()
 """)
     header = load_dump(tmp_path / "dump").header
