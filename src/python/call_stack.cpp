@@ -59,6 +59,27 @@ void Classify(const PyCodeObject& code, std::string_view& root, bool& is_recompu
   }
 }
 
+/// What stands between a caller and the tool, innermost: torch's dispatch to modes, and of a function written in Python
+/// its own frame, which asked for it.
+class Dispatch {
+ public:
+  bool Contains(const PyCodeObject& code) {
+    if (over_) {
+      return false;
+    }
+    if (Utf8(code.co_filename).ends_with("torch/overrides.py")) {
+      asked_ = asked_ || Utf8(code.co_name) == "handle_torch_function";
+      return true;
+    }
+    over_ = true;
+    return asked_;
+  }
+
+ private:
+  bool asked_ = false;
+  bool over_ = false;
+};
+
 }  // namespace
 
 StackDescription CallStack::Describe() {
@@ -94,12 +115,13 @@ StackDescription CallStack::Describe() {
 void CallStack::Render(Entry& entry) {
   std::string& text = entry.text;
   text = "[";
+  Dispatch dispatch;
   for (Object frame = CurrentFrame(); frame; frame = CallerOf(frame.get())) {
     Object code = CodeOf(frame.get());
     const int line = PyFrame_GetLineNumber(reinterpret_cast<PyFrameObject*>(frame.get()));
     Classify(*reinterpret_cast<PyCodeObject*>(code.get()), entry.root, entry.is_recomputed);
     const std::string frame_text = FrameText(reinterpret_cast<PyCodeObject*>(code.get()), line);
-    if (!frame_text.empty()) {
+    if (!frame_text.empty() && !dispatch.Contains(*reinterpret_cast<PyCodeObject*>(code.get()))) {
       text += text.size() == 1 ? "" : ", ";
       AppendJsonString(text, frame_text);
     }

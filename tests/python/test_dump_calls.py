@@ -80,6 +80,13 @@ def test_operators_have_their_own_names(record):
         "Tensor.__getitem__.0.forward", "Tensor.__matmul__.0.forward"]
 
 
+def test_functions_of_several_names_have_the_usual_one(record):
+    x = ones(2, 2)
+    names = record(lambda: (torch.mm(x, x), x.abs(), abs(x), x.neg(), -x, x.mm(x))).names("forward")
+    assert names == ["Torch.mm.0.forward", "Tensor.abs.0.forward", "Tensor.__abs__.0.forward", "Tensor.neg.0.forward",
+                     "Tensor.__neg__.0.forward", "Tensor.mm.0.forward"]
+
+
 def test_names_bound_early_are_recorded_and_keep_their_identity(record):
     x = ones(3)
 

@@ -1,5 +1,7 @@
 """Lets the extension see every call of a torch function, from `start` to `stop` only. Functions keep their identity."""
 
+import contextlib
+import functools
 import threading
 
 import torch
@@ -32,20 +34,41 @@ def take_mode(mode):
     torch_modes.put_function_modes(modes[:-1] if modes and modes[-1] is mode else modes)
 
 
+@contextlib.contextmanager
+def _own_mode_off():
+    """Gives the tool's mode that is active on this thread, or None, and keeps it off meanwhile; those of the user stay."""
+    own = [mode for mode in torch_modes.active_function_modes() if isinstance(mode, _ApiMode)]
+    if not own:
+        yield None
+        return
+    modes = torch_modes.take_function_modes()
+    torch_modes.put_function_modes(mode for mode in modes if mode not in own)
+    try:
+        yield own[-1]
+    finally:
+        torch_modes.take_function_modes()
+        torch_modes.put_function_modes(modes)
+
+
 def _handed_to_the_mode(operator):
     """Shows an operator to the tool's mode, where it is active, as torch does with others; to no mode of the user."""
 
     def call(*args, **kwargs):
-        own = [mode for mode in torch_modes.active_function_modes() if isinstance(mode, _ApiMode)]
-        if not own:
-            return operator(*args, **kwargs)
-        modes = torch_modes.take_function_modes()
-        torch_modes.put_function_modes(mode for mode in modes if mode not in own)
-        try:
-            return own[-1].__torch_function__(operator, (), args, kwargs)
-        finally:
-            torch_modes.take_function_modes()
-            torch_modes.put_function_modes(modes)
+        with _own_mode_off() as mode:
+            if mode is None:
+                return operator(*args, **kwargs)
+            return mode.__torch_function__(operator, (), args, kwargs)
+
+    return call
+
+
+def unseen(function):
+    """The function, of whose calls the tool sees nothing."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        with _own_mode_off():
+            return function(*args, **kwargs)
 
     return call
 

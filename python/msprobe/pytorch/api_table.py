@@ -48,6 +48,15 @@ def _is_function(where, name):
     return callable(value) and not isinstance(value, type)
 
 
+def _is_operator(name):
+    return name.startswith("__") and name.endswith("__")
+
+
+def _is_better(name, other):
+    """Which of two names of one function is recorded: `x.abs()` is no operator, torch.mm was once called dsmm."""
+    return not _is_operator(name) and (_is_operator(other) or len(name) < len(other))
+
+
 def _engine_functions():
     """What runs autograd's engine: no records themselves, but activation checkpointing makes calls inside."""
     return torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad
@@ -72,6 +81,7 @@ class ApiTable:
     def __init__(self, session):
         self.functions = {function: _core.ENGINE_FUNCTION for function in _engine_functions()}
         self.operators = {}
+        self._names = {}  # function object -> its prefix and name
         support_list = _core.pytorch_support_list(
             SUPPORT_LIST if os.path.exists(SUPPORT_LIST) else "", session.support_lists, _function_names)
         self.support_list = support_list
@@ -100,17 +110,26 @@ class ApiTable:
 
     def _add(self, session, prefix, name, function):
         # What seed_all has replaced calls the original, and that is what a mode sees of built-in functions.
-        objects = [f for f in (function, getattr(function, "_msprobe_original", None)) if self._is_new(f)]
-        is_operator = prefix == "Tensor" and name.startswith("__") and name.endswith("__")
+        objects = [f for f in (function, getattr(function, "_msprobe_original", None))
+                   if self._is_new(f) or self._is_renamed(f, prefix, name)]
+        is_operator = prefix == "Tensor" and _is_operator(name)
         if not objects and not is_operator:
             return
         index = session.register_api(prefix + "." + name)
         if is_operator:
             self.operators[name] = index
         self.functions.update((f, index) for f in objects)
+        self._names.update((f, (prefix, name)) for f in objects)
 
     def _is_new(self, function):
         try:
             return function is not None and function not in self.functions
         except TypeError:  # not hashable: cannot be recognised
             return False
+
+    def _is_renamed(self, function, prefix, name):
+        try:
+            other_prefix, other = self._names.get(function, (None, None))
+        except TypeError:
+            return False
+        return other_prefix == prefix and _is_better(name, other)
