@@ -105,7 +105,7 @@ def test_loss_and_gradients_are_bit_identical(case, fresh_debugger, load_dump, t
         for key, gradient in expected.items():
             assert (gradient is None) == (found[key] is None), (level, task, key)
             assert gradient is None or torch.equal(gradient, found[key]), (level, task, key)
-        if case.endswith("compiled") and not folder.exists():
+        if case.endswith("compiled") and not (folder / "step0").exists():
             continue  # all of the model's modules run compiled: nothing is recorded, no folder is made
         dump = load_dump(folder)
         assert dump.errors == "" and dump.data
