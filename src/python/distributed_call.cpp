@@ -8,6 +8,7 @@
 #include "config/distributed_rules.h"
 #include "python/distributed_values.h"
 #include "python/guarded.h"
+#include "python/module_recorder.h"
 #include "python/module_stack.h"
 #include "python/outermost_call.h"
 #include "python/pending_output.h"
@@ -93,6 +94,7 @@ void Begin(Recording& recording, const DistributedApi& api, PyObject* arguments,
   Collector& collector = recording.collector;
   begun.call = collector.BeginCall(api.index);
   if (collector.has_modules()) {
+    FinishEndedModules(recording);
     if (const OpenModule* open = ModuleStack::Innermost(recording)) {
       begun.module = open->module;
     }
