@@ -4,9 +4,9 @@
 
 namespace msprobe {
 
-/// While a callable of torch.compile runs, nothing of the tool may lie on the thread's mode stack: it would break graphs
-/// and cause recompilation (spec decisions 3). Each such callable announces itself: it sets the callback of frame
-/// evaluation before the call and takes it back after it, on exceptions too. A region watch stands in for torch's
+/// While a callable of torch.compile runs, nothing of the tool may lie on the thread's mode stack: it would break
+/// graphs and cause recompilation (spec decisions 3). Each such callable announces itself: it sets the callback of
+/// frame evaluation before the call and takes it back after it, on exceptions too. A region watch stands in for torch's
 /// `set_eval_frame(callback)` from start to stop, calls it, and tells when the outermost region of a thread begins and
 /// ends. It is no Python function, for the frame of one would itself be compiled.
 ///

@@ -111,8 +111,8 @@ void Begin(Recording& recording, const DistributedApi& api, PyObject* arguments,
   }
 }
 
-/// The handles among what a call has returned, each once. A call is asynchronous if it hands out handles, however it was
-/// told to: async_op by position or keyword, isend and irecv always.
+/// The handles among what a call has returned, each once. A call is asynchronous if it hands out handles, however it
+/// was told to: async_op by position or keyword, isend and irecv always.
 std::vector<PyObject*> HandlesOf(const TorchAccess& torch, PyObject* result) {
   std::vector<PyObject*> handles;
   const auto add = [&](PyObject* object) {
@@ -148,8 +148,8 @@ void End(const std::shared_ptr<Recording>& recording, const DistributedApi& api,
       outputs = Checked(PyTuple_Pack(1, result));
     }
   }
-  const auto pending = std::make_shared<PendingOutput>(recording, std::move(begun.forward), std::move(begun.module),
-                                                       std::move(outputs));
+  const auto pending =
+      std::make_shared<PendingOutput>(recording, std::move(begun.forward), std::move(begun.module), std::move(outputs));
   if (in_arguments && IsCoalescing()) {
     return;  // nothing has been sent yet, and nobody says when
   }

@@ -34,10 +34,9 @@ const Distributed* Find() {
   if (!module) {
     return nullptr;
   }
-  auto* distributed = new Distributed{Attribute(module.get(), "ProcessGroup"), Attribute(module.get(), "ReduceOp"),
-                                      Attribute(module.get(), "P2POp"),
-                                      Attribute(module.get(), "get_process_group_ranks"),
-                                      Attribute(module.get(), "_world")};
+  auto* distributed = new Distributed{
+      Attribute(module.get(), "ProcessGroup"), Attribute(module.get(), "ReduceOp"), Attribute(module.get(), "P2POp"),
+      Attribute(module.get(), "get_process_group_ranks"), Attribute(module.get(), "_world")};
   found = distributed;
   return found;
 }
@@ -74,8 +73,8 @@ struct GroupFacts {
 
 GroupFacts FactsOf(const Distributed& distributed, PyObject* group) {
   GroupFacts facts;
-  Object ranks = distributed.group_ranks ? Object::Steal(PyObject_CallOneArg(distributed.group_ranks.get(), group))
-                                         : Object();
+  Object ranks =
+      distributed.group_ranks ? Object::Steal(PyObject_CallOneArg(distributed.group_ranks.get(), group)) : Object();
   if (ranks && PyList_Check(ranks.get())) {
     ElementList list;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ranks.get()); ++i) {
@@ -122,9 +121,8 @@ Element CaptureP2POp(const Distributed& distributed, PyObject* value,
   Object group = Attribute(value, "group");
   ElementObject object;
   object.push_back(Member{"class_type", Element(std::string("torch.distributed.P2POp"))});
-  object.push_back(Member{"tensor", !tensor || (receives && HiddenReceiveBuffers::IsActive())
-                                        ? Element()
-                                        : capture_tensor(tensor.get())});
+  object.push_back(Member{
+      "tensor", !tensor || (receives && HiddenReceiveBuffers::IsActive()) ? Element() : capture_tensor(tensor.get())});
   object.push_back(Member{"op", std::move(name)});
   object.push_back(Member{"peer", Number(Attribute(value, "peer").get())});
   object.push_back(Member{"tag", Number(Attribute(value, "tag").get())});

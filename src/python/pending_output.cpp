@@ -18,7 +18,8 @@ Element Nulls(PyObject* outputs) {
   return Element(std::move(list));
 }
 
-/// Those that exist, in order of their calls; under the GIL. Never destroyed: handles may outlive the extension's statics.
+/// Those that exist, in order of their calls; under the GIL. Never destroyed: handles may outlive the extension's
+/// statics.
 std::map<std::uint64_t, PendingOutput*>& Pending() {
   static auto& pending = *new std::map<std::uint64_t, PendingOutput*>;
   return pending;
@@ -92,9 +93,9 @@ bool PendingOutput::Write(bool completed) {
     const TorchAccess::Quiet quiet(recording->torch);
     Collector& collector = recording->collector;
     if (outputs) {
-      record_.sections.push_back(Member{
-          "output", completed ? recording->values.CaptureTuple(outputs.get(), record_.name, "output")
-                              : Nulls(outputs.get())});
+      record_.sections.push_back(
+          Member{"output", completed ? recording->values.CaptureTuple(outputs.get(), record_.name, "output")
+                                     : Nulls(outputs.get())});
     }
     if (collector.has_modules()) {
       collector.Add(std::move(record_), stack_, TreePlace{module_, root_}, Direction::kForward);

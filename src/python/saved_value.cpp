@@ -186,7 +186,8 @@ void SaveValue(const std::shared_ptr<Recording>& recording, const std::string& n
   }
   const TorchAccess::Quiet quiet(recording->torch);
   Collector::SavedNames names = collector.NameSavedValue(name);
-  Element value = recording->values.Capture(variable, collector.SavesTensors(names.value) ? names.value : std::string());
+  Element value =
+      recording->values.Capture(variable, collector.SavesTensors(names.value) ? names.value : std::string());
   std::shared_ptr<SavedGradients> gradients;
   if (with_gradients) {
     gradients = std::make_shared<SavedGradients>(recording, std::move(names.gradients), value);

@@ -14,10 +14,10 @@ namespace {
 
 /// What a method tells about the handle it was called on.
 enum class Tells : std::uint8_t {
-  kCompleted,       ///< it returns once the call has completed
-  kCompletedIfTrue, ///< its answer says so
-  kFuture,          ///< it returns another handle of the same call
-  kCallback,        ///< it takes a function that is called upon completion
+  kCompleted,        ///< it returns once the call has completed
+  kCompletedIfTrue,  ///< its answer says so
+  kFuture,           ///< it returns another handle of the same call
+  kCallback,         ///< it takes a function that is called upon completion
 };
 
 struct WatchedMethod {
@@ -141,8 +141,8 @@ void ReplaceMethods(PyTypeObject* owner) {
       PyErr_Clear();  // a class that cannot be changed: its handles are given up at the end of the step
       continue;
     }
-    watch.replaced.push_back(
-        ReplacedMethod{Object::Borrow(reinterpret_cast<PyObject*>(owner)), Object::Borrow(name), original, std::move(stand_in)});
+    watch.replaced.push_back(ReplacedMethod{Object::Borrow(reinterpret_cast<PyObject*>(owner)), Object::Borrow(name),
+                                            original, std::move(stand_in)});
   }
 }
 
