@@ -115,7 +115,7 @@ class ModuleHooks:
 def _recordable_modules(model):
     """(name, module) of all modules inside the model; a shared one comes once, under its first name.
 
-    Not those that run as part of a compiled module: hooks would break its graph.
+    Not those that run as part of a compiled or scripted module: hooks would break its graph, or are not called.
     """
     seen = {model}
     stack = [iter(_children("", model))]
@@ -125,7 +125,7 @@ def _recordable_modules(model):
             stack.pop()
         elif module not in seen:
             seen.add(module)
-            if getattr(module, "_compiled_call_impl", None) is not None:
+            if getattr(module, "_compiled_call_impl", None) is not None or isinstance(module, torch.jit.ScriptModule):
                 continue
             if type(module).__name__ not in _SKIPPED_CLASSES:
                 yield name, module

@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import sys
 
 import torch
 from torch import Size, Tensor, device, dtype  # noqa: F401  (read by the extension)
@@ -107,6 +108,8 @@ def _value(tensor, statistics):
             return None, None
         if device != "cpu" and is_captured(device):
             return None, "a graph of %s is being captured: values of its calls are not known" % device
+        if device == "npu" and _is_blocked(tensor):
+            return None, None
         with without_dispatch_modes(), torch.no_grad():
             plain = _host_alias(tensor) if device == "cpu" else Tensor.detach(tensor)
             if plain is None:
@@ -156,6 +159,18 @@ def _to_host(tensor):
 
 
 _WITHOUT_DATA = ("FakeTensor", "FunctionalTensor", "AsyncCollectiveTensor", "UninitializedParameter", "UninitializedBuffer")
+
+
+_BLOCKED_FORMATS = (29, 50, 51, 52, 53, 54)  # ACL_FORMAT_FRACTAL_NZ and its forms of other block sizes
+
+
+def _is_blocked(tensor):
+    """Whether an NPU stores the tensor in blocks: a copy of such memory may ask for sizes beyond reason."""
+    query = getattr(sys.modules.get("torch_npu"), "get_npu_format", None)
+    try:
+        return query is not None and int(query(tensor)) in _BLOCKED_FORMATS
+    except Exception:  # a version that cannot tell
+        return False
 
 
 def _has_data(tensor):
