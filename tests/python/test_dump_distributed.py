@@ -46,6 +46,10 @@ _MODULES = {"functional_collectives": "torch.distributed._functional_collectives
 SCENARIOS += [name for name, module in _MODULES.items() if importlib.util.find_spec(module)]
 
 
+def _is_new():
+    return "functional_collectives" in SCENARIOS
+
+
 class Ran:
     def __init__(self, folder, load):
         self.folder = folder
@@ -96,7 +100,10 @@ def test_functions_bound_before_start_are_recorded(ran):
     ("all_gather.0", ("input_args", 0)), ("all_gather.1", ("input_kwargs", "tensor_list")),
     ("all_gather_into_tensor.0", ("input_args", 0))])
 def test_buffers_to_be_filled_are_null_however_they_are_passed(ran, name, place):
-    record = ran.dump("in_place").data["Distributed.%s.forward" % name]
+    data = ran.dump("in_place").data
+    if "into_tensor" in name and "Distributed.%s.forward" % name not in data and not _is_new():
+        pytest.skip("gloo of this torch has no all_gather_into_tensor")
+    record = data["Distributed.%s.forward" % name]
     assert record[place[0]][place[1]] is None
     filled = [part for part in record["output"] if isinstance(part, list)] or [record["output"][:1]]
     assert all("data_name" in tensor and tensor["Max"] == 5 for tensor in filled[0])
@@ -192,11 +199,11 @@ def test_functions_stay_what_they_are(ran):
 def test_groups_and_reduce_operations(ran):
     data = ran.dump("values").data
     record = data["Distributed.all_reduce.0.forward"]
-    assert record["input_args"][1] == {"type": "torch.distributed.ReduceOp", "value": str(torch.distributed.ReduceOp.MIN)}
+    assert record["input_args"][1] == {"type": "torch.distributed.ReduceOp", "value": "RedOpType.MIN"}
     assert record["input_kwargs"]["group"] == {
         "type": "torch.ProcessGroup", "group_ranks": [0, 1], "group_id": "77849d8c"}  # CRC-32 of "[0, 1]"
     record = data["Distributed.all_reduce.1.forward"]
-    assert record["input_args"][1]["value"].endswith("MAX") and record["input_args"][2]["group_ranks"] == [0, 1]
+    assert record["input_args"][1]["value"] == "RedOpType.MAX" and record["input_args"][2]["group_ranks"] == [0, 1]
 
 
 @pytest.mark.skipif("functional_collectives" not in SCENARIOS, reason="this torch has no functional collectives")

@@ -48,7 +48,9 @@ def _forwarding_code(function, call):
     free = function.__code__.co_freevars
     source = "def outer(%s):\n  def inner(*args, **kwargs):\n    call = %r\n    %s\n    return call(*args, **kwargs)\n  return inner"
     scope = {}
-    exec(compile(source % (", ".join(free), _PLACE, ", ".join(free) or "pass"), __file__, "exec"), scope)
+    # A file of the tool, for its frames are left out of stacks; one without lines, which tracebacks would show.
+    file = os.path.join(os.path.dirname(os.path.abspath(__file__)), "<recorded call>")
+    exec(compile(source % (", ".join(free), _PLACE, ", ".join(free) or "pass"), file, "exec"), scope)
     code = scope["outer"](*free).__code__
     return code.replace(
         co_consts=tuple(call if constant == _PLACE else constant for constant in code.co_consts),
