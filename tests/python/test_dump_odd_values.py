@@ -25,8 +25,8 @@ class Anything:
 
 
 def described(record, value, task="statistics", **section):
-    dump = record(lambda: F.pad(Anything(), (value,)), task=task, **section)
-    return dump.data["Functional.pad.0.forward"]["input_args"][1][0]
+    dump = record(lambda: F.embedding(Anything(), (value,)), task=task, **section)
+    return dump.data["Functional.embedding.0.forward"]["input_args"][1][0]
 
 
 def statistics(element):
@@ -179,10 +179,10 @@ def test_a_mapping_that_raises_is_null_and_told_once(fresh_debugger, load_dump, 
 
     debugger = fresh_debugger(dump_path=str(tmp_path))
     debugger.start()
-    F.pad(Anything(), (Raising(), 5))
+    F.embedding(Anything(), (Raising(), 5))
     debugger.stop()
     dump = load_dump(tmp_path)
-    assert dump.data["Functional.pad.0.forward"]["input_args"][1] == [None, integer(5)]
+    assert dump.data["Functional.embedding.0.forward"]["input_args"][1] == [None, integer(5)]
     assert dump.errors.count("made by the test") == 1
 
 
@@ -215,8 +215,8 @@ def test_gradients_belong_to_tensors_wherever_they_are_described(record, wrap):
             value, collections.abc.Iterable) else None
 
     x = torch.ones(2, requires_grad=True)
-    dump = record(lambda: F.pad(Opening(), (wrap(x),)).sum().backward())
-    gradients = [g for g in dump.data["Functional.pad.0.backward"]["output"] if g is not None]
+    dump = record(lambda: F.embedding(Opening(), (wrap(x),)).sum().backward())
+    gradients = [g for g in dump.data["Functional.embedding.0.backward"]["output"] if g is not None]
     assert [g["Max"] for g in gradients] == [3.0]
 
 

@@ -195,7 +195,9 @@ def test_the_traceback_of_an_exception_is_the_users(record):
         try:
             fails()
         except RuntimeError:
-            return [frame.name for frame in traceback.extract_tb(sys.exc_info()[2])]
+            frames = traceback.extract_tb(sys.exc_info()[2])
+            # torch 1.13 runs modes from a Python function of its own.
+            return [frame.name for frame in frames if frame.filename != torch.overrides.__file__]
 
     expected, seen = frames(), []
     record(lambda: (seen.extend(frames()), torch.neg(torch.ones(1))))
