@@ -34,6 +34,7 @@ def _resolve(namespace, name):
 def _function_names(category, module):
     """What the patterns of overlays choose from: names of the functions in a module of the category's namespace."""
     namespaces = {key: namespace for key, _, namespace in _NAMESPACES}
+    namespaces["distributed"] = lambda: torch.distributed
     where = namespaces[category]() if category in namespaces else None
     for part in module.split(".") if module else ():
         where = getattr(where, part, None)
