@@ -18,5 +18,9 @@ if [ "$(id -u)" -ne 0 ]; then
   run=(sudo)
 fi
 echo "installing Debian packages: ${missing[*]}"
-"${run[@]}" apt-get update -qq
-DEBIAN_FRONTEND=noninteractive "${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+"${run[@]}" apt-get update -qq || echo "some package lists could not be read again; going on with those that are here" >&2
+if ! "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; then
+  echo "apt-get could not install all of: ${missing[*]} (the reason stands above). They are in Debian 12's main;" \
+       "check /etc/apt/sources.list and the network, then run this again" >&2
+  exit 1
+fi

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 system=${SYSTEM_PYTHON:-/usr/bin/python3}
-tests=(tests/python/test_{small_models,dump_calls,dump_values,dump_faults,torch_modes,debugger_api,debug_level,custom_api,kernel_dump,seed_all,executor,worker}.py)
+tests=(tests/python/test_{dump_*,fault_kinds_*,small_models,torch_modes,custom_api,debugger_api,debug_level,executor}.py)
 
 version='import sys; print("%d.%d" % sys.version_info[:2])'
 ours=$("$1" -c "$version")
@@ -17,6 +17,9 @@ if [ "$ours" != "$theirs" ]; then
 fi
 mkdir -p build/old_torch
 ln -sfn "$("$1" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')/msprobe" build/old_torch/msprobe
-export PYTHONPATH=$PWD/build/old_torch MSPROBE_EXECUTABLE=$(dirname "$1")/msprobe
-"$system" -c 'import torch; print("with torch", torch.__version__)'
+export PYTHONPATH=$PWD/build/old_torch MSPROBE_EXECUTABLE=$(cd "$(dirname "$1")" && pwd)/msprobe
+if ! "$system" -c 'import pytest, numpy, torch; print("with torch", torch.__version__)'; then
+  echo "$system has no torch, numpy or pytest: run scripts/install_debian_packages.sh (python3-torch is in Debian 12's main)" >&2
+  exit 1
+fi
 exec "$system" -m pytest -m "not slow" "${tests[@]}"

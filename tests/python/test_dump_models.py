@@ -6,6 +6,7 @@ import os
 import pytest
 import torch
 
+pytest.importorskip("transformers")
 import models
 from dump_checks import check_backward_records, is_in_place, stem, tensors
 
