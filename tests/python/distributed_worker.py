@@ -206,6 +206,17 @@ def values(debugger, rank):
     return {}
 
 
+def ordinary(debugger, rank):
+    """A function that an overlay of the support list adds, under two modules and with an attribute of its own."""
+    function = dist.get_process_group_ranks
+    function.extra = "mine"
+    with Step(debugger):
+        assert dist.get_process_group_ranks is C10D.get_process_group_ranks is function and function.extra == "mine"
+        ranks = [dist.get_process_group_ranks(dist.group.WORLD), C10D.get_process_group_ranks(group=dist.group.WORLD)]
+    assert vars(function) == {"extra": "mine"}
+    return {"ranks": ranks}
+
+
 def functional_collectives(debugger, rank):
     """The result of a functional collective waits when somebody looks at its values; the tool does not look."""
     from torch.distributed import _functional_collectives as functional

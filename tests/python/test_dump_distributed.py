@@ -22,18 +22,21 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def run_ranks(worker, folder, *arguments, **environment):
     """Runs `worker` (a file, or source text) as ranks 0 and 1; both must end well. Returns their standard outputs."""
     command = [sys.executable, worker] if worker.endswith(".py") else [sys.executable, "-c", worker]
-    processes = [
-        subprocess.Popen([*command, str(folder), str(rank), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         text=True, env={**os.environ, "OMP_NUM_THREADS": "1", **environment})
-        for rank in range(2)]
+    logs = [[folder / ("%s%d.log" % (name, rank)) for name in ("out", "err")] for rank in range(2)]
+    processes = []
     try:
-        results = [process.communicate(timeout=120) for process in processes]
+        for rank, (out, err) in enumerate(logs):  # files: a full pipe of one would stop both
+            processes.append(subprocess.Popen(
+                [*command, str(folder), str(rank), *arguments], stdout=out.open("w"), stderr=err.open("w"),
+                env={**os.environ, "OMP_NUM_THREADS": "1", **environment}))
+        for process in processes:
+            process.wait(timeout=120)
     finally:
         for process in processes:
             process.kill()
-    for process, (_, err) in zip(processes, results):
-        assert process.returncode == 0, err[-4000:]
-    return [out for out, _ in results]
+    for process, (_, err) in zip(processes, logs):
+        assert process.returncode == 0, err.read_text()[-4000:]
+    return [out.read_text() for out, _ in logs]
 
 
 def configure(folder, **keys):
@@ -41,7 +44,8 @@ def configure(folder, **keys):
     (folder / "config.json").write_text(json.dumps(config))
 
 
-SCENARIOS = ["in_place", "asynchronous", "batch", "futures", "left_alone", "many_without_wait", "nested", "identity", "values"]
+SCENARIOS = ["in_place", "asynchronous", "batch", "futures", "left_alone", "many_without_wait", "nested", "identity", "values",
+             "ordinary"]
 _MODULES = {"functional_collectives": "torch.distributed._functional_collectives", "sharded": "torch.distributed.tensor"}
 SCENARIOS += [name for name, module in _MODULES.items() if importlib.util.find_spec(module)]
 
@@ -67,7 +71,8 @@ def ran(tmp_path_factory):
     from conftest import Dump
 
     folder = tmp_path_factory.mktemp("distributed")
-    configure(folder)
+    (folder / "more.yaml").write_text("distributed:\n  - get_process_group_ranks\n")
+    configure(folder, support_list=[str(folder / "more.yaml")])
     run_ranks(os.path.join(HERE, "distributed_worker.py"), folder, *SCENARIOS)
     return Ran(folder, lambda path, step, rank: Dump(os.path.join(path, "step%d" % step, rank)))
 
@@ -194,6 +199,16 @@ def test_functions_stay_what_they_are(ran):
     assert facts["failure"] and "nobody_takes_this" in facts["message"]
     # A call that raises gives its number back.
     assert marked(data) == ["Distributed.all_reduce.0.forward"]
+
+
+def test_a_function_that_is_added_to_the_list(ran):
+    data = ran.dump("ordinary").data
+    assert list(data) == ["Distributed.get_process_group_ranks.%d.forward" % n for n in range(2)]
+    group = {"type": "torch.ProcessGroup", "group_ranks": [0, 1], "group_id": "77849d8c"}
+    assert data["Distributed.get_process_group_ranks.1.forward"] == {
+        "input_args": [], "input_kwargs": {"group": group},
+        "output": [[{"type": "int", "value": 0}, {"type": "int", "value": 1}]]}
+    assert ran.facts[0]["ordinary"]["ranks"] == [[0, 1], [0, 1]]
 
 
 def test_groups_and_reduce_operations(ran):
