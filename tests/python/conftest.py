@@ -9,6 +9,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
+from dump_files import Dump
+
 
 def peer_folder():
     """Files that the reference tool wrote; tests that need them are skipped where they are not."""
@@ -36,29 +38,6 @@ def fresh_debugger():
         if instance._collection.hooks is not None:
             instance._collection.hooks.remove()
         PrecisionDebugger._instance = None
-
-
-class Dump:
-    """The three files of one rank folder."""
-
-    def __init__(self, folder):
-        self.folder = str(folder)
-        self.header = self._load("dump.json")
-        self.data = self.header.pop("data")
-        self.stack = self._load("stack.json")
-        self.construct = self._load("construct.json")
-
-    def _load(self, name):
-        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-            return json.load(file)
-
-    def names(self, direction):
-        return [name for name in self.data if name.endswith("." + direction)]
-
-    @property
-    def errors(self):
-        path = os.path.join(self.folder, "dump_error_info.log")
-        return open(path, encoding="utf-8").read() if os.path.exists(path) else ""
 
 
 @pytest.fixture

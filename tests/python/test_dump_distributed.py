@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from capabilities import has
+from dump_files import Dump
 
 pytestmark = pytest.mark.skipif(
     not torch.distributed.is_available() or not torch.distributed.is_gloo_available()
@@ -68,8 +69,6 @@ class Ran:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    from conftest import Dump
-
     folder = tmp_path_factory.mktemp("distributed")
     (folder / "more.yaml").write_text("distributed:\n  - get_process_group_ranks\n")
     configure(folder, support_list=[str(folder / "more.yaml")])
@@ -255,8 +254,6 @@ def trained(tmp_path_factory):
 @pytest.mark.parametrize("level", ("L1", "L0", "mix"))
 @pytest.mark.parametrize("kind", KINDS)
 def test_training_on_two_processes_gives_the_same_bits(trained, kind, level):
-    from conftest import Dump
-
     folder, outs, facts = trained
     assert [fact["%s %s" % (kind, level)] for fact in facts] == [True, True]
     assert not any("[ERROR]" in out for out in outs)
@@ -271,8 +268,6 @@ def test_training_on_two_processes_gives_the_same_bits(trained, kind, level):
 
 
 def test_collectives_of_the_trainers_are_recorded(trained):
-    from conftest import Dump
-
     folder = trained[0]
     expected = {"ddp_with_hook": ["all_reduce"], "fsdp": ["all_gather", "reduce_scatter"],
                 "fully_sharded": ["all_gather", "reduce_scatter"]}
