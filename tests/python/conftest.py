@@ -76,10 +76,12 @@ def configured(fresh_debugger, tmp_path):
 
 @pytest.fixture
 def record(configured, load_dump, tmp_path):
-    """Runs a function between start and stop; returns its dump."""
+    """Runs a function between start and stop; returns its dump. `prepare` is given the debugger before."""
 
-    def run(function, task="statistics", level="L1", model=None, **section):
+    def run(function, task="statistics", level="L1", model=None, prepare=None, **section):
         debugger = configured(task, level, **section)
+        if prepare is not None:
+            prepare(debugger)
         debugger.start(model)
         function()
         debugger.stop()

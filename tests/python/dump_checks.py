@@ -1,4 +1,15 @@
-"""What tests look for in dumps of whole training steps."""
+"""What tests look for after whole training steps: in dumps, and in the gradients beside them."""
+
+import torch
+
+
+def check_same_gradients(expected, found, *context):
+    """Bit for bit; both are dicts from a parameter's name to its gradient or None."""
+    assert expected.keys() == found.keys(), context
+    for name, gradient in expected.items():
+        other = found[name]
+        assert (gradient is None) == (other is None), (*context, name)
+        assert gradient is None or torch.equal(gradient, other), (*context, name)
 
 
 def stem(name):

@@ -43,20 +43,15 @@ def module():
 
 
 @pytest.fixture
-def collect(configured, load_dump, tmp_path):
+def collect(record):
     """What is recorded while a function runs with registered APIs: (module, name[, prefix])."""
 
     def run(function, *apis, **settings):
-        debugger = configured(**settings)
-        for api in apis:
-            debugger.register_custom_api(*api)
-        debugger.start(settings.get("model"))
-        function()
-        debugger.stop()
-        debugger.step()
-        dump = load_dump(tmp_path / "dump")
-        assert dump.errors == ""
-        return dump
+        def register(debugger):
+            for api in apis:
+                debugger.register_custom_api(*api)
+
+        return record(function, prepare=register, **settings)
 
     return run
 

@@ -19,6 +19,7 @@ except ImportError:
     pytest.skip("needs a torch whose devices can be written in Python", allow_module_level=True)
 
 import models
+from watchers import Dispatched
 
 NAN, INFINITY = float("nan"), float("inf")
 
@@ -386,26 +387,18 @@ def test_ctrl_c_during_a_read_reaches_the_training_and_loses_nothing(fresh_debug
 
 
 def test_dispatch_modes_of_the_user_do_not_see_the_tool(record):
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    seen = []
-
-    class Counting(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            seen.append(str(function))
-            return function(*args, **(kwargs or {}))
-
+    mode = Dispatched()
     x = torch.ones(2, device="npu")
 
     def step():
-        with Counting():
+        with mode:
             torch.neg(x)
 
     step()
-    plain = list(seen)
-    seen.clear()
+    plain = list(mode.names)
+    mode.names.clear()
     record(step)
-    assert seen == plain
+    assert mode.names == plain
 
 
 def test_large_tensors_are_reduced_in_pieces(record, monkeypatch):

@@ -17,6 +17,7 @@ from torch import add as early_bound_add
 
 from capabilities import needs
 from msprobe.core.common.exceptions import MsprobeException
+from watchers import seeing_subclass
 
 early_bound_gelu = F.gelu
 
@@ -423,18 +424,11 @@ def test_random_numbers_and_grad_fn_are_untouched(record):
 
 
 def test_a_subclass_sees_each_call_once_and_nothing_of_ours(record):
-    seen = []
-
-    class Traced(torch.Tensor):
-        @classmethod
-        def __torch_function__(cls, func, types, args=(), kwargs=None):
-            seen.append(func.__name__)
-            return super().__torch_function__(func, types, args, kwargs or {})
-
+    Traced = seeing_subclass()
     x = torch.ones(3).as_subclass(Traced)
-    seen.clear()
+    Traced.seen.clear()
     dump = record(lambda: torch.relu(x))
-    assert seen == ["relu"]
+    assert Traced.seen == ["relu"]
     assert dump.data["Torch.relu.0.forward"]["input_args"][0]["Max"] == 1.0
 
 

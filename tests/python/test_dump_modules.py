@@ -8,6 +8,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from capabilities import MODULE_HOOKS_SEE_KEYWORDS
+from dump_checks import check_same_gradients
 from msprobe.core.common.exceptions import MsprobeException
 
 
@@ -68,9 +69,7 @@ def record_model(fresh_debugger, load_dump, tmp_path):
         step()
         debugger.stop()
         debugger.step()
-        for name, gradient in gradients(model).items():
-            assert (gradient is None) == (plain[name] is None), name
-            assert gradient is None or torch.equal(gradient, plain[name]), name
+        check_same_gradients(plain, gradients(model))
         dump = load_dump(tmp_path / "dump")
         assert dump.errors == ""
         return dump

@@ -12,18 +12,11 @@ import torch
 import torch.nn.functional as F
 
 from capabilities import needs
-
-
-class Overriding:
-    """Lets any argument through a function of the support list."""
-
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        return 7
+from watchers import Anything, Dispatched
 
 
 def described(record, value, task="statistics"):
-    dump = record(lambda: F.embedding(Overriding(), (value,)), task=task)
+    dump = record(lambda: F.embedding(Anything(), (value,)), task=task)
     return dump.data["Functional.embedding.0.forward"]["input_args"][1][0]
 
 
@@ -75,7 +68,7 @@ class RaisingText:
 def test_a_value_that_raises_is_null_and_the_rest_of_the_record_stays(fresh_debugger, load_dump, tmp_path):
     debugger = fresh_debugger(dump_path=str(tmp_path))
     debugger.start()
-    F.embedding(Overriding(), ({RaisingText(): 1}, 5))
+    F.embedding(Anything(), ({RaisingText(): 1}, 5))
     debugger.stop()
     dump = load_dump(tmp_path)
     assert dump.data["Functional.embedding.0.forward"]["input_args"][1] == [None, {"type": "int", "value": 5}]
@@ -93,7 +86,7 @@ def test_failures_that_differ_each_time_do_not_fill_the_disk(fresh_debugger, loa
     debugger = fresh_debugger(dump_path=str(tmp_path))
     debugger.start()
     for _ in range(300):
-        F.embedding(Overriding(), ({Numbered(): 1},))
+        F.embedding(Anything(), ({Numbered(): 1},))
     debugger.stop()
     told = [line for line in load_dump(tmp_path).errors.splitlines() if not line.startswith(" ")]
     assert Numbered.count == 300 and len(told) == 100
@@ -146,27 +139,19 @@ def test_a_subclass_whose_attributes_raise(record):
 
 
 def test_dispatch_modes_of_the_user_do_not_see_the_tool(record):
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    seen = []
-
-    class Counting(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            seen.append(str(function))
-            return function(*args, **(kwargs or {}))
-
+    mode = Dispatched()
     sparse, conjugate = torch.eye(2).to_sparse(), torch.ones(2, dtype=torch.complex64).conj()
 
     def step():
-        with Counting():
+        with mode:
             torch.neg(sparse)
             torch.sin(conjugate)
 
     step()
-    plain = list(seen)
-    seen.clear()
+    plain = list(mode.names)
+    mode.names.clear()
     dump = record(step)
-    assert seen == plain
+    assert mode.names == plain
     assert dump.data["Torch.neg.0.forward"]["input_args"][0]["Max"] == 1.0
 
 

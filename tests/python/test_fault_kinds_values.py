@@ -12,17 +12,10 @@ import torch
 import torch.nn.functional as F
 
 from capabilities import needs
+from watchers import Anything
 
 TASKS = ("statistics", "tensor", "md5")
 STATISTICS = ("Max", "Min", "Mean", "Norm")
-
-
-class Anything:
-    """Lets any argument through a function of the support list."""
-
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        return None
 
 
 def argument(record, value, task="statistics", **section):

@@ -11,7 +11,7 @@ import torch
 
 import small_models
 from conftest import ROOT
-from dump_checks import check_backward_records, tensors
+from dump_checks import check_backward_records, check_same_gradients, tensors
 
 COMMAND = os.environ.get("MSPROBE_EXECUTABLE", os.path.join(ROOT, ".venv", "bin", "msprobe"))
 KINDS = (("L1", "statistics"), ("L1", "tensor"), ("L1", "md5"), ("L0", "statistics"), ("mix", "tensor"), ("mix", "md5"))
@@ -43,11 +43,7 @@ def recorded_step(configured, load_dump, tmp_path):
 def test_nothing_changes_and_nothing_is_missing(recorded_step, name, level, task):
     (loss, gradients), (loss_with, gradients_with), dump = recorded_step(name, level, task)
     assert torch.equal(loss, loss_with)
-    assert gradients.keys() == gradients_with.keys()
-    for parameter, gradient in gradients.items():
-        other = gradients_with[parameter]
-        assert (gradient is None) == (other is None), parameter
-        assert gradient is None or torch.equal(gradient, other), parameter
+    check_same_gradients(gradients, gradients_with)
     if level != "L0":
         assert check_backward_records(dump) >= 4
     if level != "L1":

@@ -1,30 +1,9 @@
 """What versions of torch do differently about modes is evened out, and the user's modes see what they see without us."""
 
 import torch
-from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from msprobe.pytorch import torch_modes
-
-
-class Seeing(TorchFunctionMode):
-    def __init__(self):
-        super().__init__()
-        self.names = []
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        self.names.append(function.__name__)
-        return function(*args, **(kwargs or {}))
-
-
-class Dispatched(TorchDispatchMode):
-    def __init__(self):
-        super().__init__()
-        self.names = []
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        self.names.append(str(function))
-        return function(*args, **(kwargs or {}))
+from watchers import Dispatched, Seeing, seeing_subclass
 
 
 def test_modes_are_taken_off_and_put_back():
@@ -52,14 +31,7 @@ def test_what_modes_miss_is_found_by_trying_and_unseen():
 
 
 def test_torch_functions_are_disabled_for_modes_and_subclasses_alike():
-    class Subclass(torch.Tensor):
-        seen = []
-
-        @classmethod
-        def __torch_function__(cls, function, types, args=(), kwargs=None):
-            cls.seen.append(function.__name__)
-            return super().__torch_function__(function, types, args, kwargs or {})
-
+    Subclass = seeing_subclass()
     x = torch.ones(2).as_subclass(Subclass)
     Subclass.seen.clear()
     with Seeing() as outer:
@@ -101,14 +73,7 @@ def test_a_mode_of_the_user_sees_the_same_with_the_tool(record):
 
 
 def test_indexing_a_subclass_is_recorded_once_and_seen_once(record):
-    class Subclass(torch.Tensor):
-        seen = []
-
-        @classmethod
-        def __torch_function__(cls, function, types, args=(), kwargs=None):
-            cls.seen.append(function.__name__)
-            return super().__torch_function__(function, types, args, kwargs or {})
-
+    Subclass = seeing_subclass()
     x = torch.ones(3).as_subclass(Subclass)
     Subclass.seen.clear()
     dump = record(lambda: x[1])
