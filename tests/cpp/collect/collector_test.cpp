@@ -10,6 +10,7 @@
 #include <limits>
 #include <sstream>
 
+#include "base/temporary_folder.h"
 #include "record/dump_reader.h"
 
 namespace msprobe {
@@ -20,14 +21,10 @@ namespace fs = std::filesystem;
 class CollectorTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("msprobe_collect_" + std::to_string(getpid()) + "_" +
-                                           testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
     settings_.task_name = "statistics";
     settings_.level_name = "L1";
     settings_.dump_path = folder_.string();
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   static Record ForwardOf(const Call& call) {
     Record record;
@@ -45,7 +42,8 @@ class CollectorTest : public testing::Test {
     return names;
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_ / "dump";
   DumpSettings settings_;
 };
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/temporary_folder.h"
 #include "collect/collector.h"
 #include "record/dump_reader.h"
 
@@ -26,14 +27,10 @@ std::string Text(const fs::path& path) {
 class SavedValuesTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("msprobe_saved_" + std::to_string(getpid()) + "_" +
-                                           testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
     settings_.dump_path = folder_.string();
     UseLevel(Level::kDebug, "debug");
     UseTask(Task::kStatistics, "statistics");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   void UseLevel(Level level, const char* name) {
     settings_.level = level;
@@ -63,7 +60,8 @@ class SavedValuesTest : public testing::Test {
     collector.AddSavedValue(collector.NameSavedValue(name).value, Typed("int", std::int64_t{1}));
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_ / "dump";
   DumpSettings settings_;
 };
 

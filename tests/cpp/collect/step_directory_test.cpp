@@ -8,6 +8,7 @@
 #include <fstream>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "collect/collector.h"
 
 namespace msprobe {
@@ -18,17 +19,14 @@ namespace fs = std::filesystem;
 class StepDirectoryTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("msprobe_step_" + std::to_string(getpid()) + "_" +
-                                           testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
     settings_.task_name = "tensor";
     settings_.task = Task::kTensor;
     settings_.level_name = "L1";
     settings_.dump_path = folder_.string();
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_ / "dump";
   DumpSettings settings_;
 };
 

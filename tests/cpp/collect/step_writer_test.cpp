@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/temporary_folder.h"
 #include "record/dump_reader.h"
 
 namespace msprobe {
@@ -17,19 +18,12 @@ namespace fs = std::filesystem;
 class StepWriterTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("msprobe_writer_" + std::to_string(getpid()) + "_" +
-                                           testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
     settings_.task_name = "statistics";
     settings_.level_name = "L1";
     settings_.dump_path = folder_.string();
     auto writer = StepWriter::Create(settings_, Framework::kPyTorch, 0, std::nullopt, {});
     ASSERT_TRUE(writer.ok());
     writer_ = std::move(*writer);
-  }
-  void TearDown() override {
-    writer_.reset();
-    fs::remove_all(folder_);
   }
 
   void Add(const std::string& name, const std::string& stack = "[]") {
@@ -57,7 +51,8 @@ class StepWriterTest : public testing::Test {
     return false;
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_ / "dump";
   DumpSettings settings_;
   std::unique_ptr<StepWriter> writer_;
 };

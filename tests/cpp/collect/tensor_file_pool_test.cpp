@@ -1,12 +1,12 @@
 #include "collect/tensor_file_pool.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
 #include <numeric>
 
+#include "base/temporary_folder.h"
 #include "record/tensor_file.h"
 
 namespace msprobe {
@@ -16,16 +16,10 @@ namespace fs = std::filesystem;
 
 class TensorFilePoolTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("msprobe_pool_" + std::to_string(getpid()) + "_" +
-                                           testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(TensorFilePoolTest, WritesWhatTheTensorHeldWhenItWasHandedOver) {
