@@ -237,6 +237,10 @@ void Collector::SubmitInTree(Record record, std::string_view stack, MakeTree mak
 void Collector::Add(Record record, std::string_view stack) { Submit({std::move(record), std::string(stack), {}}); }
 
 void Collector::Add(Record record, std::string_view stack, const TreePlace& place, Direction direction) {
+  if (!has_modules()) {
+    Add(std::move(record), stack);
+    return;
+  }
   SubmitInTree(std::move(record), stack,
                [this, place, direction](const std::string& name) { return EntriesOf(name, place, direction); });
 }

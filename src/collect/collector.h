@@ -80,7 +80,6 @@ class Collector {
   /// the scope already.
   bool AdmitGradients(const std::string& record_name, const ModuleCall& module);
   bool has_modules() const { return settings_.level == Level::kL0 || settings_.level == Level::kMix; }
-  bool has_apis() const { return settings_.level == Level::kL1 || settings_.level == Level::kMix; }
   /// Says which micro batch of the step runs now; from then on construct.json's values are [parent, micro step].
   void SetMicroStep(std::int64_t micro_step) { micro_step_ = micro_step; }
   const DataMode& data_mode() const { return filter_.data_mode(); }
@@ -95,6 +94,9 @@ class Collector {
   bool makes_checksums() const { return settings_.summary_mode == SummaryMode::kMd5; }
   /// Task structure records names alone.
   bool reads_values() const { return settings_.task != Task::kStructure && !finished(); }
+  /// Whether the values of a record's input part, and of its output part, are read.
+  bool reads_inputs() const { return data_mode().input && reads_values(); }
+  bool reads_outputs() const { return data_mode().output && reads_values(); }
   /// Whether tensors of some records get files.
   bool saves_tensors() const { return settings_.saves_tensors(); }
   /// Whether those of this record do.
@@ -104,7 +106,8 @@ class Collector {
 
   /// `stack`: JSON text of its frames, empty for none.
   void Add(Record record, std::string_view stack);
-  /// The same, with the record's place in construct.json; outer modules that are not there yet get their entries first.
+  /// The same, with the record's place in construct.json at levels that have modules; outer modules that are not there
+  /// yet get their entries first.
   void Add(Record record, std::string_view stack, const TreePlace& place, Direction direction);
   /// The record of a module call itself.
   void AddModule(Record record, std::string_view stack, const std::shared_ptr<ModuleCall>& module, Direction direction);

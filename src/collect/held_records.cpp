@@ -1,34 +1,10 @@
 #include "collect/held_records.h"
 
-#include <cmath>
 #include <utility>
 
+#include "record/tensor_elements.h"
+
 namespace msprobe {
-namespace {
-
-bool IsNonFinite(const StatisticValue& value) {
-  const double* number = std::get_if<double>(&value);
-  return number != nullptr && !std::isfinite(*number);
-}
-
-void Settle(Element& element, Framework framework) {
-  if (auto* tensor = std::get_if<std::unique_ptr<TensorElement>>(&element.value)) {
-    if ((*tensor)->late) {
-      SetStatistics(**tensor, (*tensor)->late->value_or(Statistics()), framework);
-      (*tensor)->late.reset();
-    }
-  } else if (auto* list = std::get_if<ElementList>(&element.value)) {
-    for (Element& part : *list) {
-      Settle(part, framework);
-    }
-  } else if (auto* object = std::get_if<ElementObject>(&element.value)) {
-    for (Member& member : *object) {
-      Settle(member.value, framework);
-    }
-  }
-}
-
-}  // namespace
 
 void SetStatistics(TensorElement& tensor, const Statistics& statistics, Framework framework) {
   tensor.max = statistics.max;
@@ -77,9 +53,12 @@ void HeldRecords::HandOn(std::size_t count) {
   for (std::size_t i = 0; i < count && !records_.empty(); ++i) {
     FinishedRecord record = std::move(records_.front());
     records_.pop_front();
-    for (Member& section : record.record.sections) {
-      Settle(section.value, framework_);
-    }
+    ForEachTensorElement(record.record, [&](TensorElement& tensor) {
+      if (tensor.late) {
+        SetStatistics(tensor, tensor.late->value_or(Statistics()), framework_);
+        tensor.late.reset();
+      }
+    });
     sink_(std::move(record));
   }
   oldest_ = std::chrono::steady_clock::now();

@@ -1,24 +1,15 @@
 #include "collect/overflow.h"
 
-#include <cmath>
 #include <utility>
 
 #include "record/tensor_elements.h"
 
 namespace msprobe {
-namespace {
-
-bool IsNonFinite(const std::optional<StatisticValue>& value) {
-  const double* number = value ? std::get_if<double>(&*value) : nullptr;
-  return number != nullptr && !std::isfinite(*number);
-}
-
-}  // namespace
 
 bool OverflowCheck::HasNonFinite(const Record& record) {
   bool found = false;
   ForEachTensorElement(record, [&](const TensorElement& tensor) {
-    found = found || IsNonFinite(tensor.max) || IsNonFinite(tensor.min);
+    found = found || (tensor.max && IsNonFinite(*tensor.max)) || (tensor.min && IsNonFinite(*tensor.min));
   });
   return found;
 }

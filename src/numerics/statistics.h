@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <variant>
 
@@ -9,6 +10,11 @@ namespace msprobe {
 
 /// A statistic in the tensor's own kind: nothing (null), bool, signed, unsigned or floating.
 using StatisticValue = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double>;
+
+inline bool IsNonFinite(const StatisticValue& value) {
+  const double* number = std::get_if<double>(&value);
+  return number != nullptr && !std::isfinite(*number);
+}
 
 /// Statistics of one tensor (spec decisions 9, pytorch_dump.md 10).
 /// - no elements: all null.

@@ -1,20 +1,17 @@
 #include "python/api_recorder.h"
 
-#include <structmember.h>
-
 #include <cstddef>
-#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "python/callable_type.h"
 #include "python/compiled_regions.h"
 #include "python/engine_call.h"
 #include "python/gradient_hooks.h"
 #include "python/guarded.h"
 #include "python/kernel_call.h"
 #include "python/module_recorder.h"
-#include "python/module_stack.h"
 #include "python/operator_note.h"
 #include "python/outermost_call.h"
 
@@ -22,12 +19,11 @@ namespace msprobe {
 namespace {
 
 struct ApiRecorder {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  std::shared_ptr<Recording>* recording;
+  std::shared_ptr<Recording> recording;
   std::uint64_t number;
 };
 
-PyTypeObject* api_recorder_type = nullptr;
+CallableType<ApiRecorder> api_recorder_type;
 
 /// A call between its begin and its end.
 struct PendingCall {
@@ -52,10 +48,7 @@ void Begin(Recording& recording, std::size_t api, PyObject* arguments, PyObject*
   Collector& collector = recording.collector;
   pending.call = collector.BeginCall(api);
   if (collector.has_modules()) {
-    FinishEndedModules(recording);
-    if (const OpenModule* open = ModuleStack::Innermost(recording)) {
-      pending.module = open->module;
-    }
+    pending.module = RunningModule(recording);
   }
   if (collector.data_mode().backward) {
     pending.inputs = ReadInputEdges(recording.torch, arguments, keywords);
@@ -65,28 +58,17 @@ void Begin(Recording& recording, std::size_t api, PyObject* arguments, PyObject*
     return;
   }
   pending.forward.name = pending.call.forward_name;
-  if (collector.data_mode().input && collector.reads_values()) {
-    ElementObject& sections = pending.forward.sections;
-    sections.push_back(Member{"input_args", recording.values.CaptureTuple(arguments, pending.forward.name, "input")});
-    sections.push_back(Member{"input_kwargs", recording.values.CaptureKeywords(keywords, pending.forward.name)});
-  }
+  recording.AddInputs(pending.forward, arguments, keywords);
 }
 
 void End(const std::shared_ptr<Recording>& recording, PendingCall& pending, PyObject* output) {
   const TorchAccess::Quiet quiet(recording->torch);
   Collector& collector = recording->collector;
   if (pending.call.keeps_forward) {
-    if (collector.data_mode().output && collector.reads_values()) {
-      pending.forward.sections.push_back(
-          Member{"output", recording->values.CaptureOutput(output, pending.forward.name)});
-    }
+    recording->AddOutput(pending.forward, output);
     const StackDescription stack = recording->DescribeStack();
     MarkRecomputed(pending.forward, stack);
-    if (collector.has_modules()) {
-      collector.Add(std::move(pending.forward), stack.text, TreePlace{pending.module, stack.root}, Direction::kForward);
-    } else {
-      collector.Add(std::move(pending.forward), stack.text);
-    }
+    collector.Add(std::move(pending.forward), stack.text, TreePlace{pending.module, stack.root}, Direction::kForward);
   }
   if (collector.data_mode().backward) {
     HookGradients(recording, GradientSubject{std::move(pending.call), nullptr, std::move(pending.module)},
@@ -113,9 +95,10 @@ PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t f
     call_arguments = no_arguments.get();
   }
   PyObject* keywords = count > 4 && arguments[4] != Py_None ? arguments[4] : nullptr;
-  const std::shared_ptr<Recording> recording = *reinterpret_cast<ApiRecorder*>(self)->recording;
+  const ApiRecorder recorder = CallableType<ApiRecorder>::Of(self);
+  const std::shared_ptr<Recording>& recording = recorder.recording;
   const int note = TakeOperatorNote(function, call_arguments);
-  if (recording->collector.collecting() && reinterpret_cast<ApiRecorder*>(self)->number == recording->newest_recorder) {
+  if (recording->collector.collecting() && recorder.number == recording->newest_recorder) {
     const int api = note >= 0 ? note : FindApi(*recording, function);
     if (api == kEngineFunction && recording->enter_mode) {
       return CallEngineFunction(*recording, arguments[0], function, call_arguments, keywords);
@@ -134,13 +117,6 @@ PyObject* Bind(PyObject* self, PyObject* mode, PyObject* /*owner*/) {
     return self;
   }
   return PyMethod_New(self, mode);
-}
-
-void Deallocate(PyObject* self) {
-  delete reinterpret_cast<ApiRecorder*>(self)->recording;
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 }  // namespace
@@ -173,29 +149,11 @@ PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, std::size_t 
 }
 
 Object MakeApiRecorder(std::shared_ptr<Recording> recording) {
-  Object object = Checked(api_recorder_type->tp_alloc(api_recorder_type, 0));
-  auto* recorder = reinterpret_cast<ApiRecorder*>(object.get());
-  recorder->vectorcall = CallRecorder;
-  recorder->number = ++recording->newest_recorder;
+  const std::uint64_t number = ++recording->newest_recorder;
   recording->recorder_thread = PyThread_get_thread_ident();
-  recorder->recording = new std::shared_ptr<Recording>(std::move(recording));
-  return object;
+  return api_recorder_type.Make({std::move(recording), number});
 }
 
-void InitialiseApiRecorder() {
-  static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET, offsetof(ApiRecorder, vectorcall), READONLY, nullptr},
-      {nullptr, 0, 0, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
-                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                                {Py_tp_descr_get, reinterpret_cast<void*>(Bind)},
-                                {Py_tp_members, members},
-                                {0, nullptr}};
-  static PyType_Spec spec = {"msprobe._core.ApiRecorder", sizeof(ApiRecorder), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
-  Object type = Checked(PyType_FromSpec(&spec));
-  api_recorder_type = reinterpret_cast<PyTypeObject*>(type.get());
-  Py_INCREF(api_recorder_type);
-}
+void InitialiseApiRecorder() { api_recorder_type.Initialise("msprobe._core.ApiRecorder", CallRecorder, Bind); }
 
 }  // namespace msprobe

@@ -73,27 +73,23 @@ void BackwardRecord::Write() {
   }
   Record record;
   record.name = subject_.Name();
-  const DataMode& mode = collector.data_mode();
-  const bool reads = collector.reads_values();
-  if (mode.input && reads) {
+  if (collector.reads_inputs()) {
     record.sections.push_back(Member{"input", Element(std::move(output_gradients_))});
   }
-  if (mode.output && reads) {
+  if (collector.reads_outputs()) {
     record.sections.push_back(Member{"output", Element(std::move(input_gradients_))});
   }
   if (subject_.module) {
     collector.AddModule(std::move(record), {}, subject_.module, Direction::kBackward);
-  } else if (collector.has_modules()) {
+  } else {
     collector.Add(std::move(record), {}, TreePlace{ModuleCall::WithBackward(subject_.parent), {}},
                   Direction::kBackward);
-  } else {
-    collector.Add(std::move(record), {});
   }
 }
 
 void BackwardRecord::SetOutputGradient(std::size_t position, PyObject* gradient) {
   if (position < output_gradients_.size()) {
-    output_gradients_[position] = Capture(gradient, ".input.", position, recording_->collector.data_mode().input);
+    output_gradients_[position] = Capture(gradient, ".input.", position, recording_->collector.reads_inputs());
   }
 }
 
@@ -114,12 +110,12 @@ void BackwardRecord::AddInputGradient(std::size_t position, PyObject* gradient) 
 
 void BackwardRecord::SetInputGradient(std::size_t position, PyObject* gradient) {
   if (position < input_gradients_.size()) {
-    input_gradients_[position] = Capture(gradient, ".output.", position, recording_->collector.data_mode().output);
+    input_gradients_[position] = Capture(gradient, ".output.", position, recording_->collector.reads_outputs());
   }
 }
 
 Element BackwardRecord::Capture(PyObject* gradient, const char* category, std::size_t position, bool wanted) {
-  if (!wanted || !recording_->collector.reads_values()) {
+  if (!wanted) {
     return {};
   }
   std::string stem;

@@ -86,7 +86,6 @@ void BindCollect(nb::module_& m) {
           "wants_parameter_gradients",
           [](DumpSession& s) { return s.collector().data_mode().backward && s.collector().data_mode().output; })
       .def_prop_ro("has_modules", [](DumpSession& s) { return s.collector().has_modules(); })
-      .def_prop_ro("has_apis", [](DumpSession& s) { return s.collector().has_apis(); })
       .def_prop_ro("unreached_inputs", [](DumpSession& s) { return s.recording().unreached_inputs; })
       .def("set_error_callback", &DumpSession::SetErrorCallback)
       .def("recorder", &DumpSession::Recorder)

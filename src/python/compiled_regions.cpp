@@ -1,24 +1,28 @@
 #include "python/compiled_regions.h"
 
-#include <structmember.h>
-
-#include <cstddef>
 #include <cstring>
-#include <utility>
 
+#include "python/callable_type.h"
 #include "python/frames.h"
 
 namespace msprobe {
 namespace {
 
 struct RegionWatch {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  PyObject* original;
-  PyObject* enter;
-  PyObject* leave;
+  Object original;
+  Object enter;
+  Object leave;
+
+  template <typename Function>
+  void ForEachObject(const Function& function) {
+    function(original);
+    function(enter);
+    function(leave);
+  }
+  PyObject* Wrapped() const { return original.get(); }
 };
 
-PyTypeObject* region_watch_type = nullptr;
+CallableType<RegionWatch> region_watch_type;
 
 /// The region that runs on this thread: who announced it to which watch. Addresses, compared only: the owner lives
 /// until it has taken its callback back.
@@ -69,25 +73,25 @@ void CallAside(PyObject* function) {
 }
 
 PyObject* Call(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
-  const auto* watch = reinterpret_cast<RegionWatch*>(self);
+  const RegionWatch watch = CallableType<RegionWatch>::Of(self);
   const bool sets = PyVectorcall_NARGS(flags) > 0 && arguments[0] != Py_None;
   if (region.watch != self) {
     region = {};
   }
   if (region.owner == nullptr) {
     if (sets) {
-      if (!Object::Steal(PyObject_CallNoArgs(watch->enter))) {
+      if (!Object::Steal(PyObject_CallNoArgs(watch.enter.get()))) {
         return nullptr;
       }
       region = {Owner(), self};
     }
-    return PyObject_Vectorcall(watch->original, arguments, flags, keywords);
+    return PyObject_Vectorcall(watch.original.get(), arguments, flags, keywords);
   }
   const bool ends = !sets && Owner() == region.owner;
-  PyObject* result = PyObject_Vectorcall(watch->original, arguments, flags, keywords);
+  PyObject* result = PyObject_Vectorcall(watch.original.get(), arguments, flags, keywords);
   if (ends) {
     region = {};
-    CallAside(watch->leave);
+    CallAside(watch.leave.get());
     if (result != nullptr && PyErr_Occurred() != nullptr) {
       Py_CLEAR(result);
     }
@@ -95,41 +99,10 @@ PyObject* Call(PyObject* self, PyObject* const* arguments, std::size_t flags, Py
   return result;
 }
 
-int Traverse(PyObject* self, visitproc visit, void* arg) {
-  Py_VISIT(reinterpret_cast<RegionWatch*>(self)->original);
-  Py_VISIT(reinterpret_cast<RegionWatch*>(self)->enter);
-  Py_VISIT(reinterpret_cast<RegionWatch*>(self)->leave);
-  Py_VISIT(Py_TYPE(self));
-  return 0;
-}
-
-int Clear(PyObject* self) {
-  Py_CLEAR(reinterpret_cast<RegionWatch*>(self)->original);
-  Py_CLEAR(reinterpret_cast<RegionWatch*>(self)->enter);
-  Py_CLEAR(reinterpret_cast<RegionWatch*>(self)->leave);
-  return 0;
-}
-
-void Deallocate(PyObject* self) {
-  PyObject_GC_UnTrack(self);
-  Clear(self);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
 }  // namespace
 
 Object MakeRegionWatch(PyObject* original, PyObject* enter, PyObject* leave) {
-  Object object = Checked(region_watch_type->tp_alloc(region_watch_type, 0));
-  auto* watch = reinterpret_cast<RegionWatch*>(object.get());
-  watch->vectorcall = Call;
-  for (const auto& [slot, value] :
-       {std::pair{&watch->original, original}, std::pair{&watch->enter, enter}, std::pair{&watch->leave, leave}}) {
-    Py_INCREF(value);
-    *slot = value;
-  }
-  return object;
+  return region_watch_type.Make({Object::Borrow(original), Object::Borrow(enter), Object::Borrow(leave)});
 }
 
 void EnterRunningRegion(PyObject* watch, PyObject* frame) { region = {frame, watch}; }
@@ -148,22 +121,6 @@ bool CalledByCompiledCode() {
   return false;
 }
 
-void InitialiseCompiledRegions() {
-  static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET, offsetof(RegionWatch, vectorcall), READONLY, nullptr},
-      {"__wrapped__", T_OBJECT, offsetof(RegionWatch, original), READONLY, nullptr},
-      {nullptr, 0, 0, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
-                                {Py_tp_traverse, reinterpret_cast<void*>(Traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(Clear)},
-                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                                {Py_tp_members, members},
-                                {0, nullptr}};
-  static PyType_Spec spec = {"msprobe._core.RegionWatch", sizeof(RegionWatch), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-  Object type = Checked(PyType_FromSpec(&spec));
-  region_watch_type = reinterpret_cast<PyTypeObject*>(type.get());
-  Py_INCREF(region_watch_type);
-}
+void InitialiseCompiledRegions() { region_watch_type.Initialise("msprobe._core.RegionWatch", Call); }
 
 }  // namespace msprobe

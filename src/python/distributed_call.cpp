@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "config/distributed_rules.h"
+#include "python/callable_type.h"
 #include "python/distributed_values.h"
 #include "python/guarded.h"
 #include "python/module_recorder.h"
-#include "python/module_stack.h"
 #include "python/outermost_call.h"
 #include "python/pending_output.h"
 #include "python/work_watch.h"
@@ -18,12 +18,12 @@ namespace msprobe {
 namespace {
 
 struct DistributedCall {
-  PyObject_HEAD PyObject* original;
-  std::shared_ptr<Recording>* recording;
-  std::shared_ptr<const DistributedApi>* api;
+  Object original;
+  std::shared_ptr<Recording> recording;
+  std::shared_ptr<const DistributedApi> api;
 };
 
-PyTypeObject* distributed_call_type = nullptr;
+CallableType<DistributedCall> distributed_call_type;
 
 struct BegunCall {
   Call call;
@@ -94,20 +94,14 @@ void Begin(Recording& recording, const DistributedApi& api, PyObject* arguments,
   Collector& collector = recording.collector;
   begun.call = collector.BeginCall(api.index);
   if (collector.has_modules()) {
-    FinishEndedModules(recording);
-    if (const OpenModule* open = ModuleStack::Innermost(recording)) {
-      begun.module = open->module;
-    }
+    begun.module = RunningModule(recording);
   }
   begun.forward.name = begun.call.forward_name;
-  if (begun.call.keeps_forward && collector.data_mode().input && collector.reads_values()) {
+  if (begun.call.keeps_forward && collector.reads_inputs()) {
     const HiddenReceiveBuffers hidden;
     const Object kept = KeptArguments(api, api.ignored.input, arguments);
     const Object kept_keywords = KeptKeywords(api, api.ignored.input, keywords);
-    ElementObject& sections = begun.forward.sections;
-    sections.push_back(Member{"input_args", recording.values.CaptureTuple(kept.get(), begun.forward.name, "input")});
-    sections.push_back(
-        Member{"input_kwargs", recording.values.CaptureKeywords(kept_keywords.get(), begun.forward.name)});
+    recording.AddInputs(begun.forward, kept.get(), kept_keywords.get());
   }
 }
 
@@ -139,7 +133,7 @@ void End(const std::shared_ptr<Recording>& recording, const DistributedApi& api,
   }
   Object outputs;
   const bool in_arguments = AnswersInArguments(api.name);
-  if (recording->collector.data_mode().output && recording->collector.reads_values()) {
+  if (recording->collector.reads_outputs()) {
     if (in_arguments) {
       outputs = ArgumentsAsOutputs(api, arguments, keywords);
     } else if (PyTuple_Check(result)) {
@@ -167,21 +161,20 @@ void End(const std::shared_ptr<Recording>& recording, const DistributedApi& api,
 }
 
 PyObject* MakeCall(PyObject* self, PyObject* arguments, PyObject* keywords) {
-  const auto* distributed = reinterpret_cast<DistributedCall*>(self);
-  const Object original = Object::Borrow(distributed->original);
-  const std::shared_ptr<Recording> recording = *distributed->recording;
+  const DistributedCall distributed = CallableType<DistributedCall>::Of(self);
+  PyObject* original = distributed.original.get();
+  const std::shared_ptr<Recording>& recording = distributed.recording;
   if (!recording->collector.collecting() || OutermostCall::IsRunning() || TorchAccess::Quiet::IsActive()) {
-    return PyObject_Call(original.get(), arguments, keywords);
+    return PyObject_Call(original, arguments, keywords);
   }
-  const std::shared_ptr<const DistributedApi> owned = *distributed->api;
-  const DistributedApi& api = *owned;
+  const DistributedApi& api = *distributed.api;
   BegunCall begun;
   const Outcome outcome = Guarded(*recording, "recording the inputs of a distributed call",
                                   [&] { Begin(*recording, api, arguments, keywords, begun); });
   Object result;
   if (outcome != Outcome::kInterrupted) {
     const OutermostCall running;
-    result = Object::Steal(PyObject_Call(original.get(), arguments, keywords));
+    result = Object::Steal(PyObject_Call(original, arguments, keywords));
   }
   if (!result) {
     if (!begun.call.forward_name.empty()) {
@@ -198,36 +191,13 @@ PyObject* MakeCall(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return result.get();
 }
 
-void Deallocate(PyObject* self) {
-  auto* call = reinterpret_cast<DistributedCall*>(self);
-  Py_XDECREF(call->original);
-  delete call->recording;
-  delete call->api;
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
 }  // namespace
 
 Object MakeDistributedCall(std::shared_ptr<Recording> recording, DistributedApi api, PyObject* original) {
-  Object object = Checked(distributed_call_type->tp_alloc(distributed_call_type, 0));
-  auto* call = reinterpret_cast<DistributedCall*>(object.get());
-  Py_INCREF(original);
-  call->original = original;
-  call->recording = new std::shared_ptr<Recording>(std::move(recording));
-  call->api = new std::shared_ptr<const DistributedApi>(std::make_shared<DistributedApi>(std::move(api)));
-  return object;
+  return distributed_call_type.Make(
+      {Object::Borrow(original), std::move(recording), std::make_shared<DistributedApi>(std::move(api))});
 }
 
-void InitialiseDistributedCalls() {
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
-                                {Py_tp_call, reinterpret_cast<void*>(MakeCall)},
-                                {0, nullptr}};
-  static PyType_Spec spec = {"msprobe._core.DistributedCall", sizeof(DistributedCall), 0, Py_TPFLAGS_DEFAULT, slots};
-  Object type = Checked(PyType_FromSpec(&spec));
-  Py_INCREF(type.get());
-  distributed_call_type = reinterpret_cast<PyTypeObject*>(type.get());
-}
+void InitialiseDistributedCalls() { distributed_call_type.Initialise("msprobe._core.DistributedCall", MakeCall); }
 
 }  // namespace msprobe

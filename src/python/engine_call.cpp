@@ -18,24 +18,17 @@ struct Caller {
 thread_local Caller current_caller;
 thread_local int running_engines = 0;
 
-PyObject* RunEngine(PyObject* target, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
-  ++running_engines;
-  PyObject* result = PyObject_Vectorcall(target, arguments, flags, keywords);
-  --running_engines;
-  return result;
-}
-
 PyObject* CallEngine(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   PyObject* target = reinterpret_cast<MethodStandIn*>(self)->target;
   const Caller caller = std::exchange(current_caller, Caller{});
-  if (caller.mode == nullptr || !caller.recording->collector.collecting()) {
-    PyObject* result = RunEngine(target, arguments, flags, keywords);
-    current_caller = caller;
-    return result;
+  Object entered;
+  if (caller.mode != nullptr && caller.recording->collector.collecting()) {
+    entered = Object::Steal(PyObject_CallOneArg(caller.recording->enter_mode.get(), caller.mode));
+    PyErr_Clear();
   }
-  const Object entered = Object::Steal(PyObject_CallOneArg(caller.recording->enter_mode.get(), caller.mode));
-  PyErr_Clear();
-  PyObject* result = RunEngine(target, arguments, flags, keywords);
+  ++running_engines;
+  PyObject* result = PyObject_Vectorcall(target, arguments, flags, keywords);
+  --running_engines;
   if (entered) {
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);

@@ -1,10 +1,10 @@
 #include "python/module_recorder.h"
 
-#include <structmember.h>
-
 #include <cstddef>
 #include <utility>
 
+#include "python/callable_type.h"
+#include "python/frames.h"
 #include "python/gradient_hooks.h"
 #include "python/guarded.h"
 #include "python/module_stack.h"
@@ -13,13 +13,12 @@ namespace msprobe {
 namespace {
 
 struct ModuleHook {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  std::shared_ptr<Recording>* recording;
+  std::shared_ptr<Recording> recording;
   std::size_t module;
   bool before;
 };
 
-PyTypeObject* module_hook_type = nullptr;
+CallableType<ModuleHook> module_hook_type;
 
 /// The exception that is being handled on this thread, or null.
 Object HandledException() {
@@ -33,11 +32,8 @@ Object HandledException() {
 
 /// Whether the call of `instance` is on this thread's Python stack. `code` runs in the frame of every module call.
 bool IsRunning(PyObject* instance, PyObject* code) {
-  Object frame = Object::Borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
-  while (frame) {
-    auto* raw = reinterpret_cast<PyFrameObject*>(frame.get());
-    Object own = Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(raw)));
-    if (own.get() == code) {
+  for (Object frame = CurrentFrame(); frame; frame = CallerOf(frame.get())) {
+    if (CodeOf(frame.get()).get() == code) {
       Object locals = Object::Steal(PyObject_GetAttrString(frame.get(), "f_locals"));
       Object self = locals ? Object::Steal(PyMapping_GetItemString(locals.get(), "self")) : Object();
       PyErr_Clear();
@@ -45,15 +41,41 @@ bool IsRunning(PyObject* instance, PyObject* code) {
         return true;
       }
     }
-    frame = Object::Steal(reinterpret_cast<PyObject*>(PyFrame_GetBack(raw)));
   }
   return false;
 }
 
+void AddForward(Recording& recording, OpenModule& open) {
+  const StackDescription stack = recording.DescribeStack();
+  MarkRecomputed(open.forward, stack);
+  recording.collector.AddModule(std::move(open.forward), stack.text, open.module, Direction::kForward);
+}
+
+/// Writes what there is of a call without an output.
+void FinishInnermost(Recording& recording, const OpenModule& innermost) {
+  std::optional<OpenModule> open = ModuleStack::Pop(recording, innermost.instance);
+  recording.collector.EndModule(*open->module);
+  if (open->module->call.keeps_forward) {
+    AddForward(recording, *open);
+  }
+}
+
+void FinishEndedModules(Recording& recording) {
+  PyObject* code = recording.torch.module_call_code();
+  if (code == nullptr) {
+    return;
+  }
+  while (const OpenModule* innermost = ModuleStack::Innermost(recording)) {
+    if (IsRunning(innermost->instance, code)) {
+      return;
+    }
+    FinishInnermost(recording, *innermost);
+  }
+}
+
 std::shared_ptr<ModuleCall> Parent(Recording& recording, std::size_t module) {
-  FinishEndedModules(recording);
-  if (const OpenModule* outer = ModuleStack::Innermost(recording)) {
-    return outer->module;
+  if (std::shared_ptr<ModuleCall> outer = RunningModule(recording)) {
+    return outer;
   }
   return recording.torch.IsInBackward() ? recording.modules.Enclosing(module) : nullptr;
 }
@@ -73,22 +95,14 @@ void Begin(Recording& recording, std::size_t module, PyObject* instance, PyObjec
     open.sequence_number = recording.torch.NextSequenceNumber();
   }
   open.forward.name = call.forward_name;
-  if (call.keeps_forward && collector.data_mode().input && collector.reads_values()) {
-    ElementObject& sections = open.forward.sections;
-    sections.push_back(Member{"input_args", recording.values.CaptureTuple(arguments, call.forward_name, "input")});
-    sections.push_back(Member{"input_kwargs", recording.values.CaptureKeywords(keywords, call.forward_name)});
+  if (call.keeps_forward) {
+    recording.AddInputs(open.forward, arguments, keywords);
   }
   ModuleStack::Push(std::move(open));
 }
 
-void AddOutput(Recording& recording, OpenModule& open, PyObject* output) {
-  if (recording.collector.data_mode().output && recording.collector.reads_values()) {
-    open.forward.sections.push_back(Member{"output", recording.values.CaptureOutput(output, open.forward.name)});
-  }
-}
-
 void AddParameters(Recording& recording, OpenModule& open, PyObject* instance) {
-  if (!recording.collector.data_mode().input || !recording.collector.reads_values()) {
+  if (!recording.collector.reads_inputs()) {
     return;
   }
   Object parameters = Object::Steal(PyObject_GetAttrString(instance, "_parameters"));
@@ -98,12 +112,6 @@ void AddParameters(Recording& recording, OpenModule& open, PyObject* instance) {
   }
   open.forward.sections.push_back(
       Member{"parameters", recording.values.CaptureParameters(parameters.get(), open.forward.name)});
-}
-
-void AddForward(Recording& recording, OpenModule& open) {
-  const StackDescription stack = recording.DescribeStack();
-  MarkRecomputed(open.forward, stack);
-  recording.collector.AddModule(std::move(open.forward), stack.text, open.module, Direction::kForward);
 }
 
 void End(const std::shared_ptr<Recording>& recording, PyObject* instance, PyObject* output) {
@@ -118,7 +126,7 @@ void End(const std::shared_ptr<Recording>& recording, PyObject* instance, PyObje
   collector.EndModule(*open->module);
   if (open->module->call.keeps_forward) {
     if (!raised) {
-      AddOutput(*recording, *open, output);
+      recording->AddOutput(open->forward, output);
       AddParameters(*recording, *open, instance);
     }
     AddForward(*recording, *open);
@@ -128,27 +136,18 @@ void End(const std::shared_ptr<Recording>& recording, PyObject* instance, PyObje
   }
 }
 
-/// Writes what there is of a call without an output.
-void FinishInnermost(Recording& recording, const OpenModule& innermost) {
-  std::optional<OpenModule> open = ModuleStack::Pop(recording, innermost.instance);
-  recording.collector.EndModule(*open->module);
-  if (open->module->call.keeps_forward) {
-    AddForward(recording, *open);
-  }
-}
-
 PyObject* CallModuleHook(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* /*keywords*/) {
-  const auto* hook = reinterpret_cast<ModuleHook*>(self);
-  const std::shared_ptr<Recording> recording = *hook->recording;
+  const ModuleHook hook = CallableType<ModuleHook>::Of(self);
+  const std::shared_ptr<Recording>& recording = hook.recording;
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
   if (!recording->collector.collecting() || count < 2 || TorchAccess::Quiet::IsActive()) {
     Py_RETURN_NONE;
   }
-  const char* where = hook->before ? "recording the inputs of a module" : "recording the output of a module";
+  const char* where = hook.before ? "recording the inputs of a module" : "recording the output of a module";
   const Outcome outcome = Guarded(*recording, where, [&] {
     const TorchAccess::Quiet quiet(recording->torch);
-    if (hook->before) {
-      Begin(*recording, hook->module, arguments[0], arguments[1], count > 2 ? arguments[2] : nullptr);
+    if (hook.before) {
+      Begin(*recording, hook.module, arguments[0], arguments[1], count > 2 ? arguments[2] : nullptr);
     } else if (count > 2) {
       End(recording, arguments[0], arguments[2]);
     }
@@ -157,13 +156,6 @@ PyObject* CallModuleHook(PyObject* self, PyObject* const* arguments, std::size_t
     return nullptr;
   }
   Py_RETURN_NONE;
-}
-
-void Deallocate(PyObject* self) {
-  delete reinterpret_cast<ModuleHook*>(self)->recording;
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 }  // namespace
@@ -175,42 +167,16 @@ void FinishOpenModules(Recording& recording) {
   }
 }
 
-void FinishEndedModules(Recording& recording) {
-  PyObject* code = recording.torch.module_call_code();
-  if (code == nullptr) {
-    return;
-  }
-  while (const OpenModule* innermost = ModuleStack::Innermost(recording)) {
-    if (IsRunning(innermost->instance, code)) {
-      return;
-    }
-    FinishInnermost(recording, *innermost);
-  }
+std::shared_ptr<ModuleCall> RunningModule(Recording& recording) {
+  FinishEndedModules(recording);
+  const OpenModule* innermost = ModuleStack::Innermost(recording);
+  return innermost == nullptr ? nullptr : innermost->module;
 }
 
 Object MakeModuleHook(std::shared_ptr<Recording> recording, std::size_t module, bool before) {
-  Object object = Checked(module_hook_type->tp_alloc(module_hook_type, 0));
-  auto* hook = reinterpret_cast<ModuleHook*>(object.get());
-  hook->vectorcall = CallModuleHook;
-  hook->recording = new std::shared_ptr<Recording>(std::move(recording));
-  hook->module = module;
-  hook->before = before;
-  return object;
+  return module_hook_type.Make({std::move(recording), module, before});
 }
 
-void InitialiseModuleHooks() {
-  static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET, offsetof(ModuleHook, vectorcall), READONLY, nullptr},
-      {nullptr, 0, 0, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
-                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                                {Py_tp_members, members},
-                                {0, nullptr}};
-  static PyType_Spec spec = {"msprobe._core.ModuleHook", sizeof(ModuleHook), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-  Object type = Checked(PyType_FromSpec(&spec));
-  module_hook_type = reinterpret_cast<PyTypeObject*>(type.get());
-  Py_INCREF(module_hook_type);
-}
+void InitialiseModuleHooks() { module_hook_type.Initialise("msprobe._core.ModuleHook", CallModuleHook); }
 
 }  // namespace msprobe

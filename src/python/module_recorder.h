@@ -14,9 +14,9 @@ Object MakeModuleHook(std::shared_ptr<Recording> recording, std::size_t module, 
 /// Collecting pauses while module calls of this thread are open: their records are written with what there is.
 void FinishOpenModules(Recording& recording);
 
-/// Where torch calls no hook after an exception: ends the calls of this thread that are over, in the same way. To be
-/// called before the innermost open call is asked for.
-void FinishEndedModules(Recording& recording);
+/// The innermost module call that runs on this thread, or null. Where torch calls no hook after an exception, calls
+/// that are over are ended first, in the same way.
+std::shared_ptr<ModuleCall> RunningModule(Recording& recording);
 
 /// Creates the hooks' type; once, at import. Throws PythonError.
 void InitialiseModuleHooks();

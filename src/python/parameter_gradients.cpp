@@ -1,10 +1,8 @@
 #include "python/parameter_gradients.h"
 
-#include <structmember.h>
-
-#include <cstddef>
 #include <utility>
 
+#include "python/callable_type.h"
 #include "python/guarded.h"
 #include "python/recording.h"
 
@@ -93,26 +91,24 @@ void ParameterGradients::FinishStep(Recording& recording) {
 namespace {
 
 struct ParameterHook {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  std::shared_ptr<Recording>* recording;
-  std::vector<std::pair<std::size_t, std::size_t>>* owners;
-  PyObject* parameter;  // weak reference
+  std::shared_ptr<Recording> recording;
+  std::vector<std::pair<std::size_t, std::size_t>> owners;
+  Object parameter;  ///< weak reference
 };
 
-PyTypeObject* parameter_hook_type = nullptr;
+CallableType<ParameterHook> parameter_hook_type;
 
 PyObject* CallParameterHook(PyObject* self, PyObject* const* /*arguments*/, std::size_t /*flags*/, PyObject* /*kw*/) {
-  const auto* hook = reinterpret_cast<ParameterHook*>(self);
-  const std::shared_ptr<Recording> recording = *hook->recording;
-  const auto owners = *hook->owners;
+  const ParameterHook hook = CallableType<ParameterHook>::Of(self);
+  const std::shared_ptr<Recording>& recording = hook.recording;
   if (recording->collector.writer() == nullptr || TorchAccess::Quiet::IsActive()) {
     Py_RETURN_NONE;
   }
   const Outcome outcome = Guarded(*recording, "recording the gradient of a parameter", [&] {
     const TorchAccess::Quiet quiet(recording->torch);
-    const Object parameter = Object::Borrow(PyWeakref_GetObject(hook->parameter));
+    const Object parameter = Object::Borrow(PyWeakref_GetObject(hook.parameter.get()));
     const Object gradient = recording->torch.ParameterGradient(parameter.get());
-    for (const auto& [module, position] : owners) {
+    for (const auto& [module, position] : hook.owners) {
       recording->parameter_gradients.Arrived(*recording, module, position, gradient.get());
     }
   });
@@ -122,45 +118,14 @@ PyObject* CallParameterHook(PyObject* self, PyObject* const* /*arguments*/, std:
   Py_RETURN_NONE;
 }
 
-void Deallocate(PyObject* self) {
-  auto* hook = reinterpret_cast<ParameterHook*>(self);
-  delete hook->recording;
-  delete hook->owners;
-  Py_XDECREF(hook->parameter);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
 }  // namespace
 
 Object MakeParameterHook(std::shared_ptr<Recording> recording, PyObject* parameter,
                          std::vector<std::pair<std::size_t, std::size_t>> owners) {
-  Object object = Checked(parameter_hook_type->tp_alloc(parameter_hook_type, 0));
-  auto* hook = reinterpret_cast<ParameterHook*>(object.get());
-  hook->vectorcall = CallParameterHook;
-  hook->recording = new std::shared_ptr<Recording>(std::move(recording));
-  hook->owners = new std::vector<std::pair<std::size_t, std::size_t>>(std::move(owners));
-  hook->parameter = PyWeakref_NewRef(parameter, nullptr);
-  if (hook->parameter == nullptr) {
-    throw PythonError{};
-  }
-  return object;
+  Object reference = Checked(PyWeakref_NewRef(parameter, nullptr));
+  return parameter_hook_type.Make({std::move(recording), std::move(owners), std::move(reference)});
 }
 
-void InitialiseParameterHooks() {
-  static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET, offsetof(ParameterHook, vectorcall), READONLY, nullptr},
-      {nullptr, 0, 0, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
-                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                                {Py_tp_members, members},
-                                {0, nullptr}};
-  static PyType_Spec spec = {"msprobe._core.ParameterHook", sizeof(ParameterHook), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-  Object type = Checked(PyType_FromSpec(&spec));
-  parameter_hook_type = reinterpret_cast<PyTypeObject*>(type.get());
-  Py_INCREF(parameter_hook_type);
-}
+void InitialiseParameterHooks() { parameter_hook_type.Initialise("msprobe._core.ParameterHook", CallParameterHook); }
 
 }  // namespace msprobe

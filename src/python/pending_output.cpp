@@ -91,17 +91,12 @@ bool PendingOutput::Write(bool completed) {
   const std::shared_ptr<Recording> recording = recording_;
   const Outcome outcome = Guarded(*recording, "recording the output of a distributed call", [&] {
     const TorchAccess::Quiet quiet(recording->torch);
-    Collector& collector = recording->collector;
     if (outputs) {
       record_.sections.push_back(
           Member{"output", completed ? recording->values.CaptureTuple(outputs.get(), record_.name, "output")
                                      : Nulls(outputs.get())});
     }
-    if (collector.has_modules()) {
-      collector.Add(std::move(record_), stack_, TreePlace{module_, root_}, Direction::kForward);
-    } else {
-      collector.Add(std::move(record_), stack_);
-    }
+    recording->collector.Add(std::move(record_), stack_, TreePlace{module_, root_}, Direction::kForward);
   });
   return outcome != Outcome::kInterrupted;
 }

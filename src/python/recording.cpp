@@ -10,6 +10,19 @@ constexpr std::size_t kMostReports = 100;
 
 }  // namespace
 
+void Recording::AddInputs(Record& forward, PyObject* arguments, PyObject* keywords) {
+  if (collector.reads_inputs()) {
+    forward.sections.push_back(Member{"input_args", values.CaptureTuple(arguments, forward.name, "input")});
+    forward.sections.push_back(Member{"input_kwargs", values.CaptureKeywords(keywords, forward.name)});
+  }
+}
+
+void Recording::AddOutput(Record& forward, PyObject* output) {
+  if (collector.reads_outputs()) {
+    forward.sections.push_back(Member{"output", values.CaptureOutput(output, forward.name)});
+  }
+}
+
 StackDescription Recording::DescribeStack() { return collects_stacks ? stack.Describe() : StackDescription{}; }
 
 void MarkRecomputed(Record& forward, const StackDescription& stack) {

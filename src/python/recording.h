@@ -55,6 +55,9 @@ struct Recording {
   std::uint64_t newest_recorder = 0;
   unsigned long recorder_thread = 0;  ///< that made the newest one: where calls are recorded but for those of backward
 
+  /// Describes arguments, or what a call returned, into the forward record, where that part of records is read.
+  void AddInputs(Record& forward, PyObject* arguments, PyObject* keywords);
+  void AddOutput(Record& forward, PyObject* output);
   /// The stack of the current call; its text is empty where stacks are not collected.
   StackDescription DescribeStack();
 

@@ -1,12 +1,9 @@
 #include "python/saved_value.h"
 
-#include <structmember.h>
-
-#include <algorithm>
-#include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "python/callable_type.h"
 #include "python/guarded.h"
 
 namespace msprobe {
@@ -110,18 +107,17 @@ class SavedGradients {
 namespace {
 
 struct GradientHook {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  std::weak_ptr<SavedGradients>* gradients;
+  std::weak_ptr<SavedGradients> gradients;
   std::size_t position;
 };
 
-PyTypeObject* gradient_hook_type = nullptr;
+CallableType<GradientHook> gradient_hook_type;
 
 /// `hook(gradient)`: leaves the gradient as it is.
 PyObject* CallGradientHook(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* /*keywords*/) {
-  const auto* hook = reinterpret_cast<GradientHook*>(self);
-  const std::size_t position = hook->position;
-  const std::shared_ptr<SavedGradients> gradients = hook->gradients->lock();
+  const GradientHook& hook = CallableType<GradientHook>::Of(self);
+  const std::size_t position = hook.position;
+  const std::shared_ptr<SavedGradients> gradients = hook.gradients.lock();
   if (gradients == nullptr || PyVectorcall_NARGS(flags) < 1) {
     Py_RETURN_NONE;
   }
@@ -140,22 +136,6 @@ PyObject* CallGradientHook(PyObject* self, PyObject* const* arguments, std::size
   Py_RETURN_NONE;
 }
 
-void Deallocate(PyObject* self) {
-  delete reinterpret_cast<GradientHook*>(self)->gradients;
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
-Object MakeHook(const std::shared_ptr<SavedGradients>& gradients, std::size_t position) {
-  Object object = Checked(gradient_hook_type->tp_alloc(gradient_hook_type, 0));
-  auto* hook = reinterpret_cast<GradientHook*>(object.get());
-  hook->vectorcall = CallGradientHook;
-  hook->gradients = new std::weak_ptr<SavedGradients>(gradients);
-  hook->position = position;
-  return object;
-}
-
 void AwaitGradients(const std::shared_ptr<SavedGradients>& gradients, PyObject* variable) {
   Recording& recording = gradients->recording();
   std::vector<Object> tensors;
@@ -163,7 +143,7 @@ void AwaitGradients(const std::shared_ptr<SavedGradients>& gradients, PyObject* 
   if (tensors.size() == gradients->tensor_count()) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (recording.torch.RequiresGrad(tensors[i].get())) {
-        const Object hook = MakeHook(gradients, i);
+        const Object hook = gradient_hook_type.Make({gradients, i});
         gradients->Expect(
             Checked(PyObject_CallMethodOneArg(tensors[i].get(), recording.torch.names().register_hook, hook.get())));
       }
@@ -210,19 +190,6 @@ void ForgetSavedGradients(Recording& recording) {
   }
 }
 
-void InitialiseSavedGradients() {
-  static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET, offsetof(GradientHook, vectorcall), READONLY, nullptr},
-      {nullptr, 0, 0, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
-                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                                {Py_tp_members, members},
-                                {0, nullptr}};
-  static PyType_Spec spec = {"msprobe._core.SavedGradientHook", sizeof(GradientHook), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-  Object type = Checked(PyType_FromSpec(&spec));
-  Py_INCREF(type.get());
-  gradient_hook_type = reinterpret_cast<PyTypeObject*>(type.get());
-}
+void InitialiseSavedGradients() { gradient_hook_type.Initialise("msprobe._core.SavedGradientHook", CallGradientHook); }
 
 }  // namespace msprobe

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/callable_type.h"
 #include "python/method_stand_in.h"
 
 namespace msprobe {
@@ -40,8 +41,8 @@ struct WatchingMethod {
 };
 
 struct WatchingCallback {
-  PyObject_HEAD PyObject* callback;
-  std::shared_ptr<PendingHandle>* pending;
+  Object callback;
+  std::shared_ptr<PendingHandle> pending;
 };
 
 struct ReplacedMethod {
@@ -68,7 +69,7 @@ Watch& TheWatch() {
 
 std::array<PyObject*, kMethods.size()> method_names{};  ///< interned
 PyTypeObject* watching_method_type = nullptr;
-PyTypeObject* watching_callback_type = nullptr;
+CallableType<WatchingCallback> watching_callback_type;
 
 void RestoreMethods() {
   Watch& watch = TheWatch();
@@ -146,22 +147,12 @@ void ReplaceMethods(PyTypeObject* owner) {
   }
 }
 
-/// A function around the user's `callback`, which learns of the completion first.
-Object MakeCallback(PyObject* callback, std::shared_ptr<PendingHandle> pending) {
-  Object object = Checked(watching_callback_type->tp_alloc(watching_callback_type, 0));
-  auto* watching = reinterpret_cast<WatchingCallback*>(object.get());
-  Py_INCREF(callback);
-  watching->callback = callback;
-  watching->pending = new std::shared_ptr<PendingHandle>(std::move(pending));
-  return object;
-}
-
 PyObject* CallWatchingCallback(PyObject* self, PyObject* arguments, PyObject* keywords) {
-  const auto* watching = reinterpret_cast<WatchingCallback*>(self);
-  if (!(*watching->pending)->Complete()) {
+  const WatchingCallback watching = CallableType<WatchingCallback>::Of(self);
+  if (!watching.pending->Complete()) {
     return nullptr;
   }
-  return PyObject_Call(watching->callback, arguments, keywords);
+  return PyObject_Call(watching.callback.get(), arguments, keywords);
 }
 
 /// Calls a method that takes the user's callback as its first argument, and watches that callback.
@@ -171,7 +162,8 @@ PyObject* CallWithCallback(PyObject* method, PyObject* const* arguments, std::si
   if (count != 2 || PyCallable_Check(arguments[1]) == 0) {
     return PyObject_Vectorcall(method, arguments, flags, keywords);
   }
-  Object callback = MakeCallback(arguments[1], std::move(pending));
+  // It learns of the completion before the user's callback is called.
+  const Object callback = watching_callback_type.Make({Object::Borrow(arguments[1]), std::move(pending)});
   const std::array<PyObject*, 2> watched = {arguments[0], callback.get()};
   return PyObject_Vectorcall(method, watched.data(), watched.size(), nullptr);
 }
@@ -213,15 +205,6 @@ PyObject* CallWatchingMethod(PyObject* self, PyObject* const* arguments, std::si
   }
   Py_INCREF(result.get());
   return result.get();
-}
-
-void DeallocateCallback(PyObject* self) {
-  auto* watching = reinterpret_cast<WatchingCallback*>(self);
-  delete watching->pending;
-  Py_XDECREF(watching->callback);
-  PyTypeObject* type = Py_TYPE(self);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 }  // namespace
@@ -268,13 +251,7 @@ void InitialiseWorkWatch() {
     }
   }
   watching_method_type = MakeStandInType("msprobe._core.WatchingMethod", sizeof(WatchingMethod));
-  static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(DeallocateCallback)},
-                                {Py_tp_call, reinterpret_cast<void*>(CallWatchingCallback)},
-                                {0, nullptr}};
-  static PyType_Spec spec = {"msprobe._core.WatchingCallback", sizeof(WatchingCallback), 0, Py_TPFLAGS_DEFAULT, slots};
-  Object type = Checked(PyType_FromSpec(&spec));
-  Py_INCREF(type.get());
-  watching_callback_type = reinterpret_cast<PyTypeObject*>(type.get());
+  watching_callback_type.Initialise("msprobe._core.WatchingCallback", CallWatchingCallback);
 }
 
 }  // namespace msprobe

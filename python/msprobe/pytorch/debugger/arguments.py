@@ -125,9 +125,3 @@ def module_dump(module, dump_name):
 
 def _is_count(value):
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def require_supported(key, value, supported):
-    if value not in supported:
-        refuse("%s %r cannot be collected with PyTorch in this version; supported: %s" % (key, value, ", ".join(supported)),
-               MsprobeException.UNSUPPORTED_TYPE_ERROR)

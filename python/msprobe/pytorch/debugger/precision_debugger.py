@@ -15,8 +15,6 @@ from msprobe.pytorch.debugger.public_state import Config, Service
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _TOOL_FOLDER = _PACKAGE + os.sep
-_SUPPORTED_LEVELS = ("L0", "L1", "L2", "mix", "debug")
-_SUPPORTED_TASKS = ("statistics", "tensor", "overflow_check", "structure")
 
 
 class PrecisionDebugger:
@@ -65,8 +63,6 @@ class PrecisionDebugger:
         )
         for warning in session.warnings:
             logger.warning(warning)
-        arguments.require_supported("level", session.level, _SUPPORTED_LEVELS)
-        arguments.require_supported("task", session.task, _SUPPORTED_TASKS)
         environment.check()
         self.config = Config(session)
         self.service = Service(session, self.config)
