@@ -62,19 +62,8 @@ StepWriter::StepWriter(StepDirectory directory, std::string tensor_folder, StepJ
       timer_([this] { FlushQuietly(); }) {}
 
 void StepWriter::Add(FinishedRecord record) {
-  Pending pending{
-      std::move(record.record.name), {}, std::move(record.stack), std::move(record.tree), record.is_saved_value};
   std::uint64_t tensors = 0;
   ForEachTensorElement(std::as_const(record.record), [&](const TensorElement&) { ++tensors; });
-  if (record.is_saved_value) {
-    AppendJson(pending.text, record.record.sections.front().value);
-  } else {
-    AppendJson(pending.text, record.record);
-  }
-  std::size_t bytes = pending.text.size() + pending.stack.size();
-  for (const TreeEntry& entry : pending.tree) {
-    bytes += entry.name.size() + entry.value.size();
-  }
   bool is_first = false;
   bool is_full = false;
   bool is_behind = false;
@@ -84,17 +73,34 @@ void StepWriter::Add(FinishedRecord record) {
       ++dropped_records_;
       return;
     }
-    is_first = pending_.empty();
+    Pending::Entry entry{};
+    std::string& text = pending_.text;
+    entry.begin = text.size();
+    entry.name_end = text.append(record.record.name).size();
+    if (record.is_saved_value) {
+      AppendJson(text, record.record.sections.front().value);
+    } else {
+      AppendJson(text, record.record);
+    }
+    entry.record_end = text.size();
+    entry.stack_end = text.append(record.stack).size();
+    std::size_t bytes = entry.stack_end - entry.name_end;
+    for (const TreeEntry& leaf : record.tree) {
+      bytes += leaf.name.size() + leaf.value.size();
+    }
+    is_first = pending_.entries.empty();
     is_full = pending_bytes_ < kFlushBytes && pending_bytes_ + bytes >= kFlushBytes;
     pending_bytes_ += bytes;
     is_behind = pending_bytes_ >= kMostPending;
     if (unwritten_bytes_ > 0) {  // the timer tries again in its own time
       is_first = is_full = is_behind = false;
     }
-    ++(pending.is_saved_value ? totals_.saved_values : totals_.records);
+    ++(record.is_saved_value ? totals_.saved_values : totals_.records);
     totals_.tensors += tensors;
     totals_.json_bytes += bytes;
-    pending_.push_back(std::move(pending));
+    entry.tree = std::move(record.tree);
+    entry.is_saved_value = record.is_saved_value;
+    pending_.entries.push_back(std::move(entry));
   }
   if (is_behind || synchronous_) {
     FlushQuietly();
@@ -159,13 +165,22 @@ void StepWriter::RemoveTensors(const std::vector<std::string>& names) {
   }
 }
 
-void StepWriter::DropNamesOf(const std::vector<TensorFilePool::Failure>& failures, Records& records) {
+void StepWriter::DropNamesOf(const std::vector<TensorFilePool::Failure>& failures, Pending& records) {
   for (const TensorFilePool::Failure& failure : failures) {
     std::string key = ", \"data_name\": ";
     AppendJsonString(key, BaseName(failure.path));
-    for (Pending& pending : records) {
-      if (const std::size_t at = pending.text.find(key); at != std::string::npos) {
-        pending.text.erase(at, key.size());
+    std::size_t erased = 0;
+    for (Pending::Entry& entry : records.entries) {
+      entry.begin -= erased;
+      entry.name_end -= erased;
+      entry.record_end -= erased;
+      entry.stack_end -= erased;
+      const std::size_t at = records.text.find(key, entry.name_end);
+      if (at < entry.record_end) {
+        records.text.erase(at, key.size());
+        erased += key.size();
+        entry.record_end -= key.size();
+        entry.stack_end -= key.size();
       }
     }
     if (!failure_) {
@@ -189,29 +204,38 @@ void StepWriter::LeaveToParent(std::unique_ptr<StepWriter> writer) {
   }
 }
 
+Status StepWriter::HandOn(const Pending& records) {
+  Status handed_on;
+  const std::string_view text = records.text;
+  for (const Pending::Entry& entry : records.entries) {
+    const std::string_view name = text.substr(entry.begin, entry.name_end - entry.begin);
+    const std::string_view record = text.substr(entry.name_end, entry.record_end - entry.name_end);
+    if (!entry.is_saved_value) {
+      journals_.AddRecord(name, record, text.substr(entry.record_end, entry.stack_end - entry.record_end), entry.tree);
+    } else if (Status added = journals_.AddSaved(name, record); !added.ok()) {
+      handed_on = std::move(added);
+    }
+  }
+  return handed_on;
+}
+
 Status StepWriter::Flush() {
   const std::lock_guard flushing(flush_mutex_);
-  Records records;
   std::size_t bytes = 0;
   {
     const std::lock_guard lock(mutex_);
-    records.swap(pending_);
+    std::swap(flushed_, pending_);
     bytes = std::exchange(pending_bytes_, 0);
   }
   // A record that names a tensor file is written only when that file is in place.
   if (const std::vector<TensorFilePool::Failure> failures = pool_->WaitAll(); !failures.empty()) {
     const std::lock_guard lock(mutex_);
-    DropNamesOf(failures, records);
+    DropNamesOf(failures, flushed_);
     DropNamesOf(failures, pending_);
   }
-  Status written;
-  for (const Pending& record : records) {
-    if (!record.is_saved_value) {
-      journals_.AddRecord(record.name, record.text, record.stack, record.tree);
-    } else if (Status added = journals_.AddSaved(record.name, record.text); !added.ok()) {
-      written = std::move(added);
-    }
-  }
+  Status written = HandOn(flushed_);
+  flushed_.text.clear();
+  flushed_.entries.clear();
   if (Status flushed = journals_.Flush(); !flushed.ok()) {
     written = std::move(flushed);
   }

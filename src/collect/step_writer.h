@@ -78,20 +78,23 @@ class StepWriter {
 
  private:
   StepWriter(StepDirectory directory, std::string tensor_folder, StepJournals journals, Framework framework);
+  /// Records as text, one behind the other in one string: a string each, made on one thread and freed on another, costs
+  /// more than writing it.
   struct Pending {
-    std::string name;
+    struct Entry {
+      std::size_t begin, name_end, record_end, stack_end;  ///< places in `text`
+      std::vector<TreeEntry> tree;
+      bool is_saved_value;
+    };
     std::string text;
-    std::string stack;
-    std::vector<TreeEntry> tree;
-    bool is_saved_value = false;
+    std::vector<Entry> entries;
   };
-
-  using Records = std::vector<Pending>;
 
   void FlushQuietly();
   void CheckFolder();
   void CountTensorFile(const TensorView& view);
-  void DropNamesOf(const std::vector<TensorFilePool::Failure>& failures, Records& records);
+  void DropNamesOf(const std::vector<TensorFilePool::Failure>& failures, Pending& records);
+  Status HandOn(const Pending& records);
 
   StepDirectory directory_;
   std::string tensor_folder_;
@@ -100,11 +103,12 @@ class StepWriter {
   /// Held by one flush at a time, before mutex_; guards the journals.
   std::mutex flush_mutex_;
   StepJournals journals_;
+  Pending flushed_;  ///< what is being written
   bool folder_gone_ = false;
 
   /// Guards what follows; never held while a disk is waited for.
   mutable std::mutex mutex_;
-  Records pending_;
+  Pending pending_;
   std::size_t pending_bytes_ = 0;
   std::size_t unwritten_bytes_ = 0;  ///< handed to the journals, but the disk did not take them
   StepTotals totals_;

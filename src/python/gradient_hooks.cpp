@@ -9,7 +9,7 @@ namespace msprobe {
 namespace {
 
 void HookSingleNode(const TorchAccess& torch, const std::shared_ptr<BackwardRecord>& record,
-                    const std::vector<ComputedOutput>& outputs, std::size_t output_count) {
+                    const std::vector<ComputedOutput>& outputs, std::size_t output_count, PyObject* next_functions) {
   PyObject* node = outputs.front().grad_fn.get();
   NodeHook hook;
   hook.record = record;
@@ -17,11 +17,10 @@ void HookSingleNode(const TorchAccess& torch, const std::shared_ptr<BackwardReco
   for (const ComputedOutput& output : outputs) {
     hook.outputs.push_back({static_cast<std::size_t>(output.number), output.position});
   }
-  std::size_t count = 0;
-  for (const std::size_t position : WantedGradients(torch, node, count)) {
+  for (const std::size_t position : WantedGradients(next_functions)) {
     hook.inputs.push_back({position, position});
   }
-  record->Resize(output_count, count);
+  record->Resize(output_count, static_cast<std::size_t>(PyTuple_GET_SIZE(next_functions)));
   RegisterNodeHook(torch, node, std::move(hook));
 }
 
@@ -83,8 +82,9 @@ void HookGradients(const std::shared_ptr<Recording>& recording, GradientSubject 
   }
   auto record = std::make_shared<BackwardRecord>(recording, std::move(subject));
   // A module's record has one entry per tensor argument whatever it is made of.
-  if (!is_module && IsSingleNode(torch, outputs, inputs)) {
-    HookSingleNode(torch, record, outputs, tensor_count);
+  const Object edges = is_module ? Object() : EdgesOfSingleNode(torch, outputs, inputs);
+  if (edges) {
+    HookSingleNode(torch, record, outputs, tensor_count, edges.get());
     return;
   }
   record->Resize(tensor_count, inputs.size());

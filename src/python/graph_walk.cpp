@@ -152,13 +152,13 @@ Object GraphWalk::Earliest() const {
   return earliest;
 }
 
-bool IsSingleNode(const TorchAccess& torch, const std::vector<ComputedOutput>& outputs,
-                  const std::vector<InputEdge>& inputs) {
+Object EdgesOfSingleNode(const TorchAccess& torch, const std::vector<ComputedOutput>& outputs,
+                         const std::vector<InputEdge>& inputs) {
   PyObject* node = outputs.front().grad_fn.get();
   if (std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.grad_fn.get() != node; })) {
-    return false;
+    return {};
   }
-  const Object next_functions = NextFunctions(torch, node);
+  Object next_functions = NextFunctions(torch, node);
   const Py_ssize_t count = PyTuple_GET_SIZE(next_functions.get());
   bool any = false;
   Py_ssize_t expected = 0;  // edges mostly have the order of the arguments: a stack of thousands stays linear
@@ -175,20 +175,18 @@ bool IsSingleNode(const TorchAccess& torch, const std::vector<ComputedOutput>& o
       }
     }
     if (!found) {
-      return false;
+      return {};
     }
     any = true;
   }
-  return any;
+  return any ? next_functions : Object();
 }
 
-std::vector<std::size_t> WantedGradients(const TorchAccess& torch, PyObject* node, std::size_t& count) {
-  const Object next_functions = NextFunctions(torch, node);
-  count = static_cast<std::size_t>(PyTuple_GET_SIZE(next_functions.get()));
+std::vector<std::size_t> WantedGradients(PyObject* next_functions) {
   std::vector<std::size_t> wanted;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (NextAt(next_functions.get(), static_cast<Py_ssize_t>(i)).node != Py_None) {
-      wanted.push_back(i);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(next_functions); ++i) {
+    if (NextAt(next_functions, i).node != Py_None) {
+      wanted.push_back(static_cast<std::size_t>(i));
     }
   }
   return wanted;

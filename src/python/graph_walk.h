@@ -73,12 +73,12 @@ class GraphWalk {
   std::vector<FeedingNode> feeding_;
 };
 
-/// Whether the API is one node: all outputs and all input edges hang on it (decisions 5).
-bool IsSingleNode(const TorchAccess& torch, const std::vector<ComputedOutput>& outputs,
-                  const std::vector<InputEdge>& inputs);
+/// The node's `next_functions` if the API is one node: all outputs and all input edges hang on it (decisions 5). Null
+/// if it is not.
+Object EdgesOfSingleNode(const TorchAccess& torch, const std::vector<ComputedOutput>& outputs,
+                         const std::vector<InputEdge>& inputs);
 
-/// Positions of the node's outgoing gradients that lead on; `count` is how many it has at all. Some nodes compute
-/// gradients that nobody asked for.
-std::vector<std::size_t> WantedGradients(const TorchAccess& torch, PyObject* node, std::size_t& count);
+/// Positions of the outgoing gradients that lead on. Some nodes compute gradients that nobody asked for.
+std::vector<std::size_t> WantedGradients(PyObject* next_functions);
 
 }  // namespace msprobe
