@@ -1,20 +1,63 @@
 #include "python/kernel_call.h"
 
+#include "python/graph_walk.h"
+#include "python/guarded.h"
 #include "python/outermost_call.h"
+#include "python/value_capture.h"
 
 namespace msprobe {
 namespace {
 
-bool IsTheOne(Recording& recording, const Call& call) {
-  const std::string& wanted = recording.collector.settings().kernel_name;
-  if (call.forward_name == wanted) {
-    return true;
+Object TensorAt(const TorchAccess& torch, PyObject* output, std::size_t position) {
+  Object found;
+  std::size_t index = 0;
+  ForEachTensor(torch, output, [&](PyObject* tensor) {
+    if (index++ == position) {
+      found = Object::Borrow(tensor);
+    }
+  });
+  return found;
+}
+
+void WatchBackward(Recording& recording, GraphWalk walk, const std::vector<InputEdge>& inputs, PyObject* output) {
+  const TorchAccess& torch = recording.torch;
+  std::size_t tensor_count = 0;
+  const std::vector<ComputedOutput> outputs = ComputedOutputs(torch, inputs, output, tensor_count);
+  for (const ComputedOutput& computed : outputs) {
+    walk.From(computed.grad_fn);
   }
-  if (call.Name(Direction::kBackward) != wanted) {
-    return false;
+  const Object last = Checked(PyList_New(0));
+  for (const FeedingNode& node : walk.feeding()) {
+    if (PyList_Append(last.get(), node.node.get()) != 0) {
+      throw PythonError{};
+    }
   }
-  recording.collector.AdmitBackward(call, nullptr);  // so that the filters know that it occurred
-  return true;
+  const Object first = outputs.empty() ? Object() : TensorAt(torch, output, outputs.front().position);
+  Checked(PyObject_CallMethod(recording.kernel_dump.get(), "around_backward", "OO", first ? first.get() : Py_None,
+                              last.get()));
+}
+
+PyObject* CallAndWatchBackward(Recording& recording, PyObject* function, PyObject* arguments, PyObject* keywords) {
+  std::vector<InputEdge> inputs;
+  std::optional<std::uint64_t> began;
+  const Outcome read = Guarded(recording, "looking for the backward of an API", [&] {
+    const TorchAccess::Quiet quiet(recording.torch);
+    inputs = ReadInputEdges(recording.torch, arguments, keywords);
+    began = recording.torch.NextSequenceNumber();
+  });
+  if (read == Outcome::kInterrupted) {
+    return nullptr;
+  }
+  Object output = Object::Steal(PyObject_Call(function, arguments, keywords));
+  if (!output || read == Outcome::kFailed) {
+    return output.Release();
+  }
+  const Outcome watched = Guarded(recording, "watching the backward of an API", [&] {
+    const TorchAccess::Quiet quiet(recording.torch);
+    WatchBackward(recording, GraphWalk(recording.torch, inputs, began, GraphWalk::kMostNodesOfCall), inputs,
+                  output.get());
+  });
+  return watched == Outcome::kInterrupted ? nullptr : output.Release();
 }
 
 }  // namespace
@@ -23,10 +66,14 @@ PyObject* KernelDumpedCall(Recording& recording, std::size_t api, PyObject* func
                            PyObject* keywords) {
   const Call call = recording.collector.BeginCall(api);
   const OutermostCall running;
+  const std::string& wanted = recording.collector.settings().kernel_name;
   PyObject* output = nullptr;
-  if (IsTheOne(recording, call)) {
-    output = PyObject_CallFunctionObjArgs(recording.kernel_dump.get(), function, arguments,
-                                          keywords == nullptr ? Py_None : keywords, nullptr);
+  if (call.forward_name == wanted) {
+    output = PyObject_CallMethod(recording.kernel_dump.get(), "around", "OOO", function, arguments,
+                                 keywords == nullptr ? Py_None : keywords);
+  } else if (call.Name(Direction::kBackward) == wanted) {
+    recording.collector.AdmitBackward(call, nullptr);  // so that the filters know that it occurred
+    output = CallAndWatchBackward(recording, function, arguments, keywords);
   } else {
     output = PyObject_Call(function, arguments, keywords);
   }

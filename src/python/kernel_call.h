@@ -7,9 +7,10 @@
 
 namespace msprobe {
 
-/// Level L2: makes the call and counts it, records nothing. The one call that the settings name, forward or backward,
-/// is made by `recording.kernel_dump(function, arguments, keywords)` instead, which switches the device's own dump on
-/// around it. Returns a new reference or null with an exception.
+/// Level L2: makes the call and counts it, records nothing. Around the forward that the settings name, the device's own
+/// dump is switched on by `recording.kernel_dump.around(function, arguments, keywords)`, which makes the call. For a
+/// backward, `recording.kernel_dump.around_backward(output, nodes)` is given the output tensor whose gradient begins it
+/// and the nodes that end it. Returns a new reference or null with an exception.
 PyObject* KernelDumpedCall(Recording& recording, std::size_t api, PyObject* function, PyObject* arguments,
                            PyObject* keywords);
 

@@ -138,3 +138,13 @@ def test_a_configuration_of_the_user_is_handed_on(configured, device, tmp_path):
     torch.sin(torch.ones(1))
     debugger.stop()
     assert device._config["dump_mode"] == "input" and os.listdir(tmp_path / "dump" / "step0") == []
+
+
+def test_a_call_without_a_backward_is_told(configured, device, capsys):
+    debugger = configured("tensor", level="L2", list=["=Torch.atleast_1d.0.backward"])
+    x = torch.randn(3, requires_grad=True)
+    debugger.start()
+    torch.atleast_1d(x)  # hands its input back: there is no backward
+    debugger.stop()
+    debugger.step()
+    assert device.asked == [] and "its output has no gradient" in capsys.readouterr().out

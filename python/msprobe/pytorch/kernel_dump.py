@@ -3,12 +3,8 @@
 import json
 import os
 
-import torch
-
 from msprobe.core.common.exceptions import MsprobeException
 from msprobe.core.common.log import logger
-
-_MOST_NODES = 64
 
 
 def device_dump():
@@ -30,7 +26,7 @@ def device_dump():
 
 
 class KernelDump:
-    """Called in place of the one API call that the configuration names; makes it, its kernels are dumped meanwhile.
+    """Switches the device's dump on around the one API call that the configuration names, or around its backward.
 
     The call is made once, as it is. A device that fails to dump is told on the log; the call's result stands.
     """
@@ -63,28 +59,20 @@ class KernelDump:
         folder, self.folder, self._config = self.folder, None, None
         return folder is not None
 
-    def __call__(self, function, arguments, keywords):
-        keywords = keywords or {}
-        if self._session.kernel_name.endswith(".forward"):
-            self._begin()
-            try:
-                return function(*arguments, **keywords)
-            finally:
-                self._end()
-        inputs = list(_tensors((arguments, keywords)))
-        edges = [tensor.grad_fn for tensor in inputs if tensor.requires_grad]
-        leaves = [tensor for tensor in inputs if tensor.requires_grad and tensor.grad_fn is None]
-        output = function(*arguments, **keywords)
-        self._watch_backward(edges, leaves, output)
-        return output
+    def around(self, function, arguments, keywords):
+        self._begin()
+        try:
+            return function(*arguments, **(keywords or {}))
+        finally:
+            self._end()
 
-    def _watch_backward(self, edges, leaves, output):
-        first = next((tensor for tensor in _tensors(output) if tensor.grad_fn is not None), None)
-        if first is None:
+    def around_backward(self, output, last_nodes):
+        """`output`: the tensor whose gradient begins the backward, or None; `last_nodes`: the autograd nodes that end it."""
+        if output is None:
             logger.warning("The kernel dump does not support the %s API: its output has no gradient." % self._session.kernel_name)
             return
-        last = _last_nodes(first.grad_fn, [node for node in edges if node is not None], leaves)
-        to_come = [len(last)]
+        last_nodes = last_nodes or [output.grad_fn]
+        to_come = [len(last_nodes)]
 
         def begin(_):
             self._begin()
@@ -94,8 +82,8 @@ class KernelDump:
             if to_come[0] == 0:
                 self._end()
 
-        first.register_hook(begin)
-        for node in last:
+        output.register_hook(begin)
+        for node in last_nodes:
             node.register_hook(end)
 
     def _begin(self):
@@ -132,32 +120,3 @@ class KernelDump:
 
     def _files(self):
         return {os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names}
-
-
-def _tensors(value):
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, dict):
-        yield from _tensors(tuple(value.values()))
-
-
-def _last_nodes(start, edges, leaves):
-    """The nodes between `start` and the inputs of the call that feed the inputs; `start` itself if none is found."""
-    last, seen, stack = [], set(), [start]
-    while stack and len(seen) < _MOST_NODES:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        for following, _ in node.next_functions:
-            if following is None:
-                continue
-            variable = getattr(following, "variable", None)
-            if any(following is edge for edge in edges) or any(variable is leaf for leaf in leaves):
-                last.append(node)
-            else:
-                stack.append(following)
-    return list(dict.fromkeys(last)) or [start]
