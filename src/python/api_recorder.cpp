@@ -34,11 +34,13 @@ struct PendingCall {
   std::optional<std::uint64_t> sequence_number;
 };
 
+constexpr int kNoApi = -1;
+
 int FindApi(const Recording& recording, PyObject* function) {
   PyObject* index = PyDict_GetItemWithError(recording.api_table.get(), function);
   if (index == nullptr) {
     PyErr_Clear();  // a function that cannot be hashed is in no list
-    return -1;
+    return kNoApi;
   }
   return static_cast<int>(PyLong_AsLong(index));
 }
@@ -106,8 +108,21 @@ PyObject* CallRecorder(PyObject* self, PyObject* const* arguments, std::size_t f
     if (api >= 0 && !OutermostCall::IsRunning() && !(MayBeInBackward(*recording) && CalledByCompiledCode())) {
       return RecordedCall(recording, static_cast<std::size_t>(api), function, call_arguments, keywords);
     }
+    if (api == kNoApi && recording->unlisted.is_wanted() && !OutermostCall::IsRunning()) {
+      return UnlistedCall(*recording, function, call_arguments, keywords);
+    }
   }
   return PyObject_Call(function, call_arguments, keywords);
+}
+
+PyObject* UnlistedCall(Recording& recording, PyObject* function, PyObject* arguments, PyObject* keywords) {
+  PyObject* output = PyObject_Call(function, arguments, keywords);
+  if (output != nullptr && Guarded(recording, "noting a function that is in no list", [&] {
+                             recording.unlisted.Count(recording.torch, function, output);
+                           }) == Outcome::kInterrupted) {
+    Py_CLEAR(output);
+  }
+  return output;
 }
 
 /// torch requires the handler to be a method bound to its mode.

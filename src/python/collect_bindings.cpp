@@ -87,6 +87,8 @@ void BindCollect(nb::module_& m) {
           [](DumpSession& s) { return s.collector().data_mode().backward && s.collector().data_mode().output; })
       .def_prop_ro("has_modules", [](DumpSession& s) { return s.collector().has_modules(); })
       .def_prop_ro("unreached_inputs", [](DumpSession& s) { return s.recording().unreached_inputs; })
+      .def("take_unlisted_functions",
+           [](DumpSession& s) { return Translated([&] { return ToPython(s.recording().unlisted.TakeNew()); }); })
       .def("set_error_callback", &DumpSession::SetErrorCallback)
       .def("recorder", &DumpSession::Recorder)
       .def("load_ignore_rules",

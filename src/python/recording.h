@@ -13,6 +13,7 @@
 #include "python/module_stack.h"
 #include "python/parameter_gradients.h"
 #include "python/torch_access.h"
+#include "python/unlisted_functions.h"
 #include "python/value_capture.h"
 
 namespace msprobe {
@@ -48,6 +49,7 @@ struct Recording {
   /// Of values that the user has saved; some are still to come.
   std::vector<std::shared_ptr<SavedGradients>> saved_gradients;
   std::uint64_t unreached_inputs = 0;  ///< calls whose input gradients cannot be told from the graph (decisions 4)
+  UnlistedFunctions unlisted;
   bool collects_stacks = true;
   ModuleCalls modules;
   ParameterGradients parameter_gradients;

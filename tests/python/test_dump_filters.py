@@ -187,3 +187,28 @@ def test_data_mode_keeps_direction_and_side_of_modules(record, level, mode, forw
     assert dump.stack.keys() <= dump.data.keys() or not dump.data
     hooked = net.head.weight._backward_hooks
     assert not hooked
+
+
+def test_functions_in_no_list_are_told_on_request(configured, capfd, monkeypatch):
+    monkeypatch.setenv("MSPROBE_REPORT_UNLISTED", "1")
+    debugger = configured(top={"step": [0, 1]})
+    x = torch.ones(2, 3, requires_grad=True)
+    for _ in range(2):
+        debugger.start()
+        x.grad, x.shape, x.size()  # properties and what gives no tensor
+        for _ in range(3):
+            torch.add(torch.Tensor.requires_grad_(x), 1).sum().backward()
+        debugger.stop()
+        debugger.step()
+    told = [line for line in capfd.readouterr().out.splitlines() if "not in the support list" in line]
+    assert len(told) == 1
+    assert told[0].endswith("(an overlay adds them): torch.Tensor.requires_grad_ (3 calls)")
+
+
+def test_functions_in_no_list_are_not_told_otherwise(configured, capfd):
+    debugger = configured()
+    debugger.start()
+    torch.ones(2).requires_grad_()
+    debugger.stop()
+    debugger.step()
+    assert "not in the support list" not in capfd.readouterr().out

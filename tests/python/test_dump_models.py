@@ -107,7 +107,8 @@ def test_statistics_equal_the_reference(model_dumps, load_dump, peer):
                 if a["Max"] is None or isinstance(a["Max"], bool):
                     assert a["Max"] == b["Max"], name
                     continue
-                close = 0.02 if "bfloat16" in a["dtype"] else 1e-4
+                # bfloat16 sums come out another way on another CPU, and what is computed from them in float32 too.
+                close = 0.02 if "bfloat16" in a["dtype"] or model.endswith("bf16") else 1e-4
                 for statistic in ("Max", "Min"):
                     assert b[statistic] == pytest.approx(a[statistic], rel=close, abs=1e-4), (name, statistic)
                 compared += 1

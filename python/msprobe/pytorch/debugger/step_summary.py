@@ -2,6 +2,8 @@
 
 import time
 
+import torch
+
 from msprobe.core.common.log import logger
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -56,6 +58,7 @@ class StepSummary:
             parts.append("%d tensor files of %s" % (totals["tensor_files"], size_text(totals["tensor_bytes"])))
         logger.info_on_rank_0("step %d: %s; %.2f s spent in the tool" % (step, ", ".join(parts), seconds))
         self._tell_types()
+        self._tell_unlisted()
         if not totals["records"] + totals["saved_values"]:
             self._tell_empty()
         self.tell_filters()
@@ -80,6 +83,14 @@ class StepSummary:
         if new:
             logger.warning("values of these types are null in the records: %s" % ", ".join(
                 "%s (%d times)" % item for item in sorted(new.items())))
+
+    def _tell_unlisted(self):
+        new = self._session.take_unlisted_functions()
+        if new:
+            names = sorted((torch.overrides.resolve_name(function) or repr(function), calls)
+                           for function, calls in new.items())
+            logger.info_on_rank_0("not in the support list and so not recorded (an overlay adds them): %s" % ", ".join(
+                "%s (%d calls)" % item for item in names))
 
     def _tell_empty(self):
         if self._session.task == "overflow_check":
