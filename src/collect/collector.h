@@ -65,6 +65,10 @@ class Collector {
 
   /// "Prefix.api" or "Module.name.Class"; the index stands for it in the calls below.
   std::size_t Register(std::string full_name) { return counter_.Register(std::move(full_name)); }
+  /// What the records of a module begin with; `path`: dotted names inside the model.
+  std::string ModuleName(const std::string& path, const std::string& class_name) const {
+    return (framework_ == Framework::kPyTorch ? "Module." : "Cell.") + path + "." + class_name;
+  }
   Call BeginCall(std::size_t api);
   /// The call raised: its number may be used again, and files of `begun`, the part of its record that was made, go.
   void AbandonCall(const Call& call, const Record& begun);

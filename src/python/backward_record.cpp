@@ -15,7 +15,7 @@ BackwardRecord::~BackwardRecord() {
   recording_->open_backwards.erase(id_);
   if (started_ && !done_) {
     try {
-      const TorchAccess::Quiet quiet(recording_->torch);
+      const FrameworkAccess::Quiet quiet(recording_->framework);
       Finish();
     } catch (const PythonError&) {
       recording_->ReportPythonError("recording a gradient");
@@ -99,8 +99,8 @@ void BackwardRecord::AddInputGradient(std::size_t position, PyObject* gradient) 
   }
   Contribution& contribution = contributions_[position];
   if (gradient != Py_None) {
-    contribution.sum =
-        contribution.sum ? recording_->torch.AddGradients(contribution.sum.get(), gradient) : Object::Borrow(gradient);
+    contribution.sum = contribution.sum ? recording_->framework.AddGradients(contribution.sum.get(), gradient)
+                                        : Object::Borrow(gradient);
   }
   if (--contribution.expected <= 0 && contribution.sum) {
     SetInputGradient(position, contribution.sum.get());

@@ -38,6 +38,8 @@ auto Translated(const Make& make) {
 
 void BindCollect(nanobind::module_& m);
 void BindConfig(nanobind::module_& m);
+void BindMindSpore(nanobind::module_& m);
+void BindTorch(nanobind::module_& m);
 void BindReplay(nanobind::module_& m);
 
 }  // namespace msprobe

@@ -10,11 +10,8 @@
 #include <vector>
 
 #include "python/bindings.h"
-#include "python/compiled_regions.h"
 #include "python/dump_session.h"
-#include "python/engine_call.h"
 #include "python/node_hook.h"
-#include "python/operator_note.h"
 #include "python/recorded_function.h"
 
 namespace nb = nanobind;
@@ -23,34 +20,15 @@ namespace msprobe {
 
 void BindCollect(nb::module_& m) {
   Translated([] {
-    InitialiseApiRecorder();
-    InitialiseDistributedCalls();
-    InitialiseWorkWatch();
     InitialiseNodeHooks();
-    InitialiseEngineCalls();
     InitialiseModuleHooks();
     InitialiseParameterHooks();
-    InitialiseOperatorNotes();
-    InitialiseCompiledRegions();
     InitialiseSavedGradients();
     InitialiseRecordedFunctions();
     return 0;
   });
   nb::class_<DumpSession> session(m, "DumpSession");
-  session
-      .def(
-          "__init__",
-          [](DumpSession* self, std::optional<std::string> config_path, std::optional<std::string> task,
-             std::optional<std::string> dump_path, std::optional<std::string> level,
-             std::optional<std::vector<std::string>> steps, std::string packaged_config, nb::object torch_helpers,
-             std::string tool_folder) {
-            new (self) DumpSession(DumpSettingsRequest{std::move(config_path), std::move(task), std::move(dump_path),
-                                                       std::move(level), std::move(steps), std::move(packaged_config)},
-                                   torch_helpers, tool_folder);
-          },
-          nb::arg("config_path").none(), nb::arg("task").none(), nb::arg("dump_path").none(), nb::arg("level").none(),
-          nb::arg("steps").none(), nb::arg("packaged_config"), nb::arg("torch_helpers"), nb::arg("tool_folder"))
-      .def_prop_ro("task", [](DumpSession& s) { return s.settings().task_name; })
+  session.def_prop_ro("task", [](DumpSession& s) { return s.settings().task_name; })
       .def_prop_ro("level", [](DumpSession& s) { return s.settings().level_name; })
       .def_prop_rw(
           "dump_path", [](DumpSession& s) { return s.settings().dump_path; },
@@ -59,7 +37,6 @@ void BindCollect(nb::module_& m) {
       .def_prop_ro("steps", [](DumpSession& s) { return s.settings().steps; })
       .def_prop_ro("warnings", [](DumpSession& s) { return s.settings().warnings; })
       .def_prop_ro("support_lists", [](DumpSession& s) { return s.settings().support_lists; })
-      .def_prop_ro("custom_op_namespaces", [](DumpSession& s) { return s.settings().custom_op_namespaces; })
       .def_prop_ro("finished", [](DumpSession& s) { return s.collector().finished(); })
       .def("filter_report",
            [](DumpSession& s) {
@@ -77,8 +54,6 @@ void BindCollect(nb::module_& m) {
           [](DumpSession& s, std::optional<std::int64_t> rank) { return s.collector().RankSelected(rank); },
           nb::arg("rank").none())
       .def("register_api", [](DumpSession& s, std::string name) { return s.collector().Register(std::move(name)); })
-      .def("set_api_table", &DumpSession::SetApiTable)
-      .def("set_mode_switch", &DumpSession::SetModeSwitch)
       .def("module_hooks", &DumpSession::ModuleHooks)
       .def("parameter_hook", &DumpSession::ParameterHook)
       .def("set_micro_step", [](DumpSession& s, std::int64_t n) { s.collector().SetMicroStep(n); })
@@ -87,15 +62,7 @@ void BindCollect(nb::module_& m) {
           [](DumpSession& s) { return s.collector().data_mode().backward && s.collector().data_mode().output; })
       .def_prop_ro("has_modules", [](DumpSession& s) { return s.collector().has_modules(); })
       .def_prop_ro("unreached_inputs", [](DumpSession& s) { return s.recording().unreached_inputs; })
-      .def("take_unlisted_functions",
-           [](DumpSession& s) { return Translated([&] { return ToPython(s.recording().unlisted.TakeNew()); }); })
       .def("set_error_callback", &DumpSession::SetErrorCallback)
-      .def("recorder", &DumpSession::Recorder)
-      .def("load_ignore_rules",
-           [](DumpSession& s, const std::string& path) {
-             s.recording().ignore_rules = ValueOrRaise(IgnoreRules::Load(path));
-           })
-      .def("make_distributed_call", &DumpSession::MakeDistributedCall)
       .def("start", &DumpSession::Start, nb::arg("rank").none(), nb::arg("metadata"))
       .def("pause", &DumpSession::Pause)
       .def("resume", &DumpSession::Resume)
@@ -104,23 +71,6 @@ void BindCollect(nb::module_& m) {
       .def("begin_step", &DumpSession::BeginStep)
       .def("end_step", &DumpSession::EndStep);
   BindDebug(session);
-
-  m.def("make_region_watch", [](nb::object original, nb::object enter, nb::object leave) {
-    return Translated([&] { return ToPython(MakeRegionWatch(original.ptr(), enter.ptr(), leave.ptr())); });
-  });
-  m.def("enter_running_region", [](nb::object watch, nb::object frame) {
-    Translated([&] {
-      EnterRunningRegion(watch.ptr(), frame.ptr());
-      return 0;
-    });
-  });
-  m.def("watched_work_count", &WatchedWorkCount);
-  m.attr("ENGINE_FUNCTION") = kEngineFunction;
-  m.def("make_engine_call",
-        [](nb::object original) { return Translated([&] { return ToPython(MakeEngineCall(original.ptr())); }); });
-  m.def("make_operator_note", [](nb::object original, nb::object target, int index) {
-    return Translated([&] { return ToPython(MakeOperatorNote(original.ptr(), target.ptr(), index)); });
-  });
 }
 
 }  // namespace msprobe

@@ -31,7 +31,7 @@ void BindDebug(nb::class_<DumpSession>& session) {
       .def_prop_ro("kernel_name", [](DumpSession& s) { return s.settings().kernel_name; })
       .def_prop_ro("acl_config", [](DumpSession& s) { return s.settings().acl_config; })
       .def("adopt_rank", [](DumpSession& s, std::int64_t rank) { return ValueOrRaise(s.collector().AdoptRank(rank)); })
-      .def("take_seconds_inside", [](DumpSession& s) { return s.recording().torch.TakeSecondsInside(); })
+      .def("take_seconds_inside", [](DumpSession& s) { return s.recording().framework.TakeSecondsInside(); })
       .def_prop_ro("unsupported_types", [](DumpSession& s) { return s.recording().values.unsupported_types(); })
       .def_prop_ro("totals", [](DumpSession& s) {
         const StepTotals totals = s.collector().totals();

@@ -85,7 +85,7 @@ Statistics StatisticsFrom(PyObject* result) {
 
 PyObject* DeviceStatistics::starter() {
   if (!starter_) {
-    starter_ = torch_.MakeDeviceStatistics();
+    starter_ = framework_.MakeDeviceStatistics();
   }
   return starter_.get();
 }
@@ -106,7 +106,7 @@ void DeviceStatistics::Tell(PyObject* text) {
 bool DeviceStatistics::Fetch() {
   std::vector<Waiting> waiting;
   waiting.swap(waiting_);  // the read lets other threads run, which may add more
-  const TorchAccess::Quiet quiet(torch_);
+  const FrameworkAccess::Quiet quiet(framework_);
   std::unique_ptr<Interrupt> interrupt;
   bool done = false;
   for (int attempt = 0; attempt < 2 && !done; ++attempt) {  // the numbers are still there after an interrupt

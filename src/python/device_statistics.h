@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "collect/late_statistics.h"
+#include "python/framework_access.h"
 #include "python/object.h"
-#include "python/torch_access.h"
 #include "record/element.h"
 
 namespace msprobe {
@@ -16,8 +16,8 @@ namespace msprobe {
 class DeviceStatistics : public LateStatistics {
  public:
   /// `on_failure` is called with a pending Python exception that says why statistics are unknown.
-  DeviceStatistics(const TorchAccess& torch, std::function<void()> on_failure)
-      : torch_(torch), on_failure_(std::move(on_failure)) {}
+  DeviceStatistics(const FrameworkAccess& framework, std::function<void()> on_failure)
+      : framework_(framework), on_failure_(std::move(on_failure)) {}
 
   /// The Python object that `describe` begins them with. Throws PythonError.
   PyObject* starter();
@@ -36,7 +36,7 @@ class DeviceStatistics : public LateStatistics {
   };
   bool Read(const std::vector<Waiting>& waiting);
 
-  const TorchAccess& torch_;
+  const FrameworkAccess& framework_;
   std::function<void()> on_failure_;
   Object starter_;
   std::vector<Waiting> waiting_;

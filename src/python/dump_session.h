@@ -12,47 +12,36 @@
 #include <utility>
 #include <vector>
 
-#include "python/api_recorder.h"
 #include "python/backward_record.h"
 #include "python/bindings.h"
-#include "python/distributed_call.h"
 #include "python/module_recorder.h"
 #include "python/parameter_gradients.h"
 #include "python/pending_output.h"
 #include "python/recording.h"
 #include "python/saved_value.h"
-#include "python/work_watch.h"
 
 namespace msprobe {
 
 /// One debugger's collection, as Python sees it.
 class DumpSession {
  public:
-  DumpSession(DumpSettingsRequest request, const nanobind::object& torch_helpers, const std::string& tool_folder)
-      : recording_(Translated([&] {
-          return std::make_shared<Recording>(
-              WithUsableFilters(ValueOrRaise(LoadDumpSettings(request, Framework::kPyTorch))), torch_helpers.ptr(),
-              tool_folder);
-        })) {
+  explicit DumpSession(std::shared_ptr<Recording> recording) : recording_(std::move(recording)) {
     recording_->collects_stacks = settings().extra_info;
-    recording_->api_table = Object::Steal(PyDict_New());
   }
+  virtual ~DumpSession() = default;
+  DumpSession(const DumpSession&) = delete;
+  DumpSession& operator=(const DumpSession&) = delete;
 
   Recording& recording() { return *recording_; }
   Collector& collector() { return recording_->collector; }
   const std::shared_ptr<Recording>& shared_recording() const { return recording_; }
   const DumpSettings& settings() const { return recording_->collector.settings(); }
 
-  void SetApiTable(nanobind::dict table) { recording_->api_table = Object::Borrow(table.ptr()); }
   void SetErrorCallback(nanobind::object callback) { recording_->on_error = Object::Borrow(callback.ptr()); }
-  void SetModeSwitch(nanobind::object enter, nanobind::object leave) {
-    recording_->enter_mode = Object::Borrow(enter.ptr());
-    recording_->leave_mode = Object::Borrow(leave.ptr());
-  }
   /// Registers a module of the model and returns its index and its two hooks. `path`: dotted names inside the model.
   nanobind::tuple ModuleHooks(const std::string& path, const std::string& class_name,
                               std::vector<std::string> parameters) {
-    const std::string name = "Module." + path + "." + class_name;
+    const std::string name = collector().ModuleName(path, class_name);
     const std::size_t module = collector().Register(name);
     recording_->modules.Register(module, path);
     recording_->parameter_gradients.Register(module, name, std::move(parameters));
@@ -65,10 +54,6 @@ class DumpSession {
                                  std::vector<std::pair<std::size_t, std::size_t>> owners) {
     return Translated([&] { return ToPython(MakeParameterHook(recording_, parameter.ptr(), std::move(owners))); });
   }
-  nanobind::object Recorder() {
-    return Translated([&] { return ToPython(MakeApiRecorder(recording_)); });
-  }
-
   /// Returns a line to warn with, or "".
   std::string Start(std::optional<std::int64_t> rank, const nanobind::dict& metadata) {
     ElementObject extra;
@@ -88,7 +73,7 @@ class DumpSession {
   void BeginStep(std::int64_t step) {
     Pause();
     PendingOutput::GiveUpAll(*recording_);
-    ForgetWork();
+    ForgetHandles();
     FinishOpenBackwards(*recording_);
     FinishSavedGradients(*recording_);
     recording_->parameter_gradients.FinishStep(*recording_);
@@ -98,31 +83,33 @@ class DumpSession {
   void LeaveToParent() {
     PendingOutput::ForgetAll(*recording_);
     ForgetSavedGradients(*recording_);
-    ForgetWork();
+    ForgetHandles();
     collector().LeaveToParent();
-  }
-  /// A callable for a function of torch.distributed; `parameters`: the names of its parameters.
-  nanobind::object MakeDistributedCall(std::size_t index, std::string name, std::vector<std::string> parameters,
-                                       const nanobind::object& original) {
-    DistributedApi api{index, std::move(name), std::move(parameters), {}};
-    if (const IgnoreRule* rule = recording_->ignore_rules.Find("Distributed." + api.name)) {
-      api.ignored = *rule;
-    }
-    return Translated(
-        [&] { return ToPython(msprobe::MakeDistributedCall(recording_, std::move(api), original.ptr())); });
   }
   std::string Folder() {
     return collector().writer() == nullptr ? std::string() : collector().writer()->directory().path();
   }
 
- private:
+ protected:
+  /// A step or the process is over: nothing is awaited any more.
+  virtual void ForgetHandles() {}
+  /// Throws where a filter cannot be used.
   static DumpSettings WithUsableFilters(DumpSettings settings) {
     RaiseIfFailed(RecordFilter::Check(settings));
     return settings;
   }
 
+ private:
   std::shared_ptr<Recording> recording_;
 };
+
+/// The values of a constructor's arguments that are in the configuration file otherwise.
+inline DumpSettingsRequest RequestOf(std::optional<std::string> config_path, std::optional<std::string> task,
+                                     std::optional<std::string> dump_path, std::optional<std::string> level,
+                                     std::optional<std::vector<std::string>> steps, std::string packaged_config) {
+  return {std::move(config_path), std::move(task),  std::move(dump_path),
+          std::move(level),       std::move(steps), std::move(packaged_config)};
+}
 
 /// save(), ranks that become known late, and what the summary of a step tells.
 void BindDebug(nanobind::class_<DumpSession>& session);

@@ -8,9 +8,9 @@
 namespace msprobe {
 namespace {
 
-void HookSingleNode(const TorchAccess& torch, const std::shared_ptr<BackwardRecord>& record,
+void HookSingleNode(const FrameworkAccess& framework, const std::shared_ptr<BackwardRecord>& record,
                     const std::vector<ComputedOutput>& outputs, std::size_t output_count, PyObject* next_functions) {
-  PyObject* node = outputs.front().grad_fn.get();
+  PyObject* node = outputs.front().node.get();
   NodeHook hook;
   hook.record = record;
   hook.whole_node = true;
@@ -21,44 +21,45 @@ void HookSingleNode(const TorchAccess& torch, const std::shared_ptr<BackwardReco
     hook.inputs.push_back({position, position});
   }
   record->Resize(output_count, static_cast<std::size_t>(PyTuple_GET_SIZE(next_functions)));
-  RegisterNodeHook(torch, node, std::move(hook));
+  RegisterNodeHook(framework, node, std::move(hook));
 }
 
-void HookSeveralNodes(const TorchAccess& torch, const std::shared_ptr<BackwardRecord>& record,
+void HookSeveralNodes(const FrameworkAccess& framework, const std::shared_ptr<BackwardRecord>& record,
                       const std::vector<ComputedOutput>& outputs, std::vector<FeedingNode>& feeding) {
   for (const FeedingNode& node : feeding) {
     for (const GradientPair& pair : node.inputs) {
       record->ExpectContribution(pair.call_position);
     }
   }
-  std::vector<PyObject*> hooked;
+  std::vector<std::uintptr_t> hooked;
   for (const ComputedOutput& output : outputs) {
-    PyObject* node = output.grad_fn.get();
-    if (std::find(hooked.begin(), hooked.end(), node) != hooked.end()) {
+    if (std::find(hooked.begin(), hooked.end(), output.identity) != hooked.end()) {
       continue;
     }
-    hooked.push_back(node);
+    hooked.push_back(output.identity);
     NodeHook hook;
     hook.record = record;
     hook.before = true;
     for (const ComputedOutput& other : outputs) {
-      if (other.grad_fn.get() == node) {
+      if (other.identity == output.identity) {
         hook.outputs.push_back({static_cast<std::size_t>(other.number), other.position});
       }
     }
-    const auto own = std::find_if(feeding.begin(), feeding.end(), [&](const auto& f) { return f.node.get() == node; });
+    const auto own = std::find_if(feeding.begin(), feeding.end(), [&](const FeedingNode& f) {
+      return framework.NodeIdentity(f.node.get()) == output.identity;
+    });
     if (own != feeding.end()) {  // one hook on a node that is both an end and a beginning
       hook.before = false;
       hook.inputs = std::move(own->inputs);
       feeding.erase(own);
     }
-    RegisterNodeHook(torch, node, std::move(hook));
+    RegisterNodeHook(framework, output.node.get(), std::move(hook));
   }
   for (FeedingNode& node : feeding) {
     NodeHook hook;
     hook.record = record;
     hook.inputs = std::move(node.inputs);
-    RegisterNodeHook(torch, node.node.get(), std::move(hook));
+    RegisterNodeHook(framework, node.node.get(), std::move(hook));
   }
 }
 
@@ -67,13 +68,13 @@ void HookSeveralNodes(const TorchAccess& torch, const std::shared_ptr<BackwardRe
 void HookGradients(const std::shared_ptr<Recording>& recording, GradientSubject subject,
                    const std::vector<InputEdge>& inputs, PyObject* output,
                    std::optional<std::uint64_t> first_sequence_number) {
-  const TorchAccess& torch = recording->torch;
+  const FrameworkAccess& framework = recording->framework;
   std::size_t tensor_count = 0;
   const bool is_module = subject.module != nullptr;
-  GraphWalk walk(torch, inputs, first_sequence_number,
+  GraphWalk walk(framework, inputs, first_sequence_number,
                  is_module ? GraphWalk::kMostNodesOfModule : GraphWalk::kMostNodesOfCall);
-  std::vector<ComputedOutput> outputs = ComputedOutputs(torch, inputs, output, tensor_count);
-  std::erase_if(outputs, [&](const ComputedOutput& o) { return !walk.MadeByTheCall(o.grad_fn.get()); });
+  std::vector<ComputedOutput> outputs = ComputedOutputs(framework, inputs, output, tensor_count);
+  std::erase_if(outputs, [&](const ComputedOutput& o) { return !walk.MadeByTheCall(o.node.get()); });
   if (outputs.empty()) {
     return;
   }
@@ -82,14 +83,15 @@ void HookGradients(const std::shared_ptr<Recording>& recording, GradientSubject 
   }
   auto record = std::make_shared<BackwardRecord>(recording, std::move(subject));
   // A module's record has one entry per tensor argument whatever it is made of.
-  const Object edges = is_module ? Object() : EdgesOfSingleNode(torch, outputs, inputs);
+  const bool may_be_single = !is_module && framework.RecordsWholeNodes();
+  const Object edges = may_be_single ? EdgesOfSingleNode(framework, outputs, inputs) : Object();
   if (edges) {
-    HookSingleNode(torch, record, outputs, tensor_count, edges.get());
+    HookSingleNode(framework, record, outputs, tensor_count, edges.get());
     return;
   }
   record->Resize(tensor_count, inputs.size());
   for (const ComputedOutput& computed : outputs) {
-    walk.From(computed.grad_fn);
+    walk.From(computed.node);
   }
   const bool wants_gradients =
       std::any_of(inputs.begin(), inputs.end(), [](const InputEdge& edge) { return edge.requires_grad; });
@@ -102,7 +104,7 @@ void HookGradients(const std::shared_ptr<Recording>& recording, GradientSubject 
       walk.feeding().push_back({std::move(last), {}});
     }
   }
-  HookSeveralNodes(torch, record, outputs, walk.feeding());
+  HookSeveralNodes(framework, record, outputs, walk.feeding());
 }
 
 }  // namespace msprobe

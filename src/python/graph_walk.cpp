@@ -8,8 +8,8 @@
 namespace msprobe {
 namespace {
 
-long OutputNumber(const TorchAccess& torch, PyObject* tensor) {
-  Object number = Checked(PyObject_GetAttr(tensor, torch.names().output_nr));
+long OutputNumber(const FrameworkAccess& framework, PyObject* tensor) {
+  Object number = Checked(PyObject_GetAttr(tensor, framework.names().output_number));
   return PyLong_AsLong(number.get());
 }
 
@@ -19,8 +19,8 @@ struct NextFunction {
   long number;
 };
 
-Object NextFunctions(const TorchAccess& torch, PyObject* node) {
-  return Checked(PyObject_GetAttr(node, torch.names().next_functions));
+Object NextFunctions(const FrameworkAccess& framework, PyObject* node) {
+  return Checked(PyObject_GetAttr(node, framework.names().next_functions));
 }
 
 NextFunction NextAt(PyObject* next_functions, Py_ssize_t i) {
@@ -31,67 +31,69 @@ NextFunction NextAt(PyObject* next_functions, Py_ssize_t i) {
 /// What an edge of the graph leads to: a node's input, or a leaf. Fetched once, compared with many input edges.
 class Target {
  public:
-  Target(const TorchAccess& torch, const NextFunction& next) : next_(next) {
-    if (next.node != Py_None && torch.IsAccumulateGrad(next.node)) {
-      leaf_ = Object::Steal(PyObject_GetAttr(next.node, torch.names().variable));
-      PyErr_Clear();
+  Target(const FrameworkAccess& framework, const NextFunction& next) : number_(next.number) {
+    if (next.node != Py_None) {
+      identity_ = framework.NodeIdentity(next.node);
+      if (framework.IsLeafNode(next.node)) {
+        leaf_ = framework.LeafOf(next.node);
+      }
     }
   }
   bool Is(const InputEdge& edge) const {
-    if (edge.grad_fn) {
-      return next_.node == edge.grad_fn.get() && next_.number == edge.output_number;
+    if (edge.node) {
+      return identity_ == edge.identity && number_ == edge.output_number;
     }
     return edge.leaf && leaf_.get() == edge.leaf.get();
   }
 
  private:
-  NextFunction next_;
+  std::uintptr_t identity_ = 0;
+  long number_;
   Object leaf_;
 };
 
 }  // namespace
 
-std::vector<InputEdge> ReadInputEdges(const TorchAccess& torch, PyObject* arguments, PyObject* keywords) {
+std::vector<InputEdge> ReadInputEdges(const FrameworkAccess& framework, PyObject* arguments, PyObject* keywords) {
   std::vector<InputEdge> edges;
   const auto read = [&](PyObject* tensor) {
     InputEdge edge;
-    edge.requires_grad = torch.RequiresGrad(tensor);
+    edge.requires_grad = framework.RequiresGrad(tensor);
     if (edge.requires_grad) {
-      edge.grad_fn = Object::Steal(PyObject_GetAttr(tensor, torch.names().grad_fn));
-      PyErr_Clear();
-      if (edge.grad_fn.get() == Py_None) {
-        edge.grad_fn = Object();
+      edge.node = framework.Node(tensor);
+      if (edge.node) {
+        edge.identity = framework.NodeIdentity(edge.node.get());
+        edge.output_number = OutputNumber(framework, tensor);
+      } else {
         edge.leaf = Object::Borrow(tensor);
-      } else if (edge.grad_fn) {
-        edge.output_number = OutputNumber(torch, tensor);
       }
     }
     edges.push_back(std::move(edge));
   };
-  ForEachTensor(torch, arguments, read);
-  if (keywords != nullptr && keywords != Py_None) {
-    ForEachTensor(torch, keywords, read);
+  ForEachTensor(framework, arguments, read);
+  if (keywords != nullptr && keywords != Py_None && framework.RecordsGradientsOfKeywords()) {
+    ForEachTensor(framework, keywords, read);
   }
   return edges;
 }
 
-std::vector<ComputedOutput> ComputedOutputs(const TorchAccess& torch, const std::vector<InputEdge>& inputs,
+std::vector<ComputedOutput> ComputedOutputs(const FrameworkAccess& framework, const std::vector<InputEdge>& inputs,
                                             PyObject* output, std::size_t& tensor_count) {
   std::vector<ComputedOutput> computed;
   tensor_count = 0;
-  ForEachTensor(torch, output, [&](PyObject* tensor) {
+  ForEachTensor(framework, output, [&](PyObject* tensor) {
     const std::size_t position = tensor_count++;
-    Object grad_fn = Object::Steal(PyObject_GetAttr(tensor, torch.names().grad_fn));
-    PyErr_Clear();
-    if (!grad_fn || grad_fn.get() == Py_None) {
+    Object node = framework.Node(tensor);
+    if (!node) {
       return;
     }
-    const long number = OutputNumber(torch, tensor);
+    const std::uintptr_t identity = framework.NodeIdentity(node.get());
+    const long number = OutputNumber(framework, tensor);
     const bool handed_back = std::any_of(inputs.begin(), inputs.end(), [&](const InputEdge& edge) {
-      return edge.grad_fn.get() == grad_fn.get() && edge.output_number == number;
+      return edge.node && edge.identity == identity && edge.output_number == number;
     });
     if (!handed_back) {
-      computed.push_back({std::move(grad_fn), number, position});
+      computed.push_back({std::move(node), identity, number, position});
     }
   });
   return computed;
@@ -101,10 +103,10 @@ bool GraphWalk::MadeByTheCall(PyObject* node) const {
   if (!first_) {
     return true;
   }
-  if (torch_.IsAccumulateGrad(node)) {
+  if (framework_.IsLeafNode(node)) {
     return false;
   }
-  const std::optional<std::uint64_t> number = torch_.SequenceNumber(node);
+  const std::optional<std::uint64_t> number = framework_.SequenceNumber(node);
   return !number || *number >= *first_;
 }
 
@@ -113,16 +115,16 @@ void GraphWalk::From(const Object& start) {
   while (!stack.empty()) {
     const Object node = std::move(stack.back());
     stack.pop_back();
-    if ((!first_ && visited_.size() >= most_nodes_) || !visited_.insert(node.get()).second) {
+    if ((!first_ && visited_.size() >= most_nodes_) || !visited_.insert(framework_.NodeIdentity(node.get())).second) {
       continue;
     }
     kept_.push_back(node);
     FeedingNode feeding{node, {}};
-    const Object next_functions = NextFunctions(torch_, node.get());
+    const Object next_functions = NextFunctions(framework_, node.get());
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(next_functions.get()); ++i) {
       const NextFunction next = NextAt(next_functions.get(), i);
       bool is_input = false;
-      const Target target(torch_, next);
+      const Target target(framework_, next);
       for (std::size_t k = 0; k < inputs_.size(); ++k) {
         if (target.Is(inputs_[k])) {
           feeding.inputs.push_back({static_cast<std::size_t>(i), k});
@@ -143,7 +145,7 @@ Object GraphWalk::Earliest() const {
   Object earliest;
   std::uint64_t smallest = 0;
   for (const Object& node : kept_) {
-    const std::optional<std::uint64_t> number = first_ ? torch_.SequenceNumber(node.get()) : std::nullopt;
+    const std::optional<std::uint64_t> number = first_ ? framework_.SequenceNumber(node.get()) : std::nullopt;
     if (number && (!earliest || *number < smallest)) {
       earliest = node;
       smallest = *number;
@@ -152,13 +154,14 @@ Object GraphWalk::Earliest() const {
   return earliest;
 }
 
-Object EdgesOfSingleNode(const TorchAccess& torch, const std::vector<ComputedOutput>& outputs,
+Object EdgesOfSingleNode(const FrameworkAccess& framework, const std::vector<ComputedOutput>& outputs,
                          const std::vector<InputEdge>& inputs) {
-  PyObject* node = outputs.front().grad_fn.get();
-  if (std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.grad_fn.get() != node; })) {
+  PyObject* node = outputs.front().node.get();
+  const std::uintptr_t identity = outputs.front().identity;
+  if (std::any_of(outputs.begin(), outputs.end(), [&](const auto& o) { return o.identity != identity; })) {
     return {};
   }
-  Object next_functions = NextFunctions(torch, node);
+  Object next_functions = NextFunctions(framework, node);
   const Py_ssize_t count = PyTuple_GET_SIZE(next_functions.get());
   bool any = false;
   Py_ssize_t expected = 0;  // edges mostly have the order of the arguments: a stack of thousands stays linear
@@ -169,7 +172,7 @@ Object EdgesOfSingleNode(const TorchAccess& torch, const std::vector<ComputedOut
     bool found = false;
     for (Py_ssize_t tried = 0; tried < count && !found; ++tried) {
       const Py_ssize_t i = (expected + tried) % count;
-      found = Target(torch, NextAt(next_functions.get(), i)).Is(edge);
+      found = Target(framework, NextAt(next_functions.get(), i)).Is(edge);
       if (found) {
         expected = i + 1;
       }

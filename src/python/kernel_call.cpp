@@ -8,10 +8,10 @@
 namespace msprobe {
 namespace {
 
-Object TensorAt(const TorchAccess& torch, PyObject* output, std::size_t position) {
+Object TensorAt(const FrameworkAccess& framework, PyObject* output, std::size_t position) {
   Object found;
   std::size_t index = 0;
-  ForEachTensor(torch, output, [&](PyObject* tensor) {
+  ForEachTensor(framework, output, [&](PyObject* tensor) {
     if (index++ == position) {
       found = Object::Borrow(tensor);
     }
@@ -20,11 +20,11 @@ Object TensorAt(const TorchAccess& torch, PyObject* output, std::size_t position
 }
 
 void WatchBackward(Recording& recording, GraphWalk walk, const std::vector<InputEdge>& inputs, PyObject* output) {
-  const TorchAccess& torch = recording.torch;
+  const FrameworkAccess& framework = recording.framework;
   std::size_t tensor_count = 0;
-  const std::vector<ComputedOutput> outputs = ComputedOutputs(torch, inputs, output, tensor_count);
+  const std::vector<ComputedOutput> outputs = ComputedOutputs(framework, inputs, output, tensor_count);
   for (const ComputedOutput& computed : outputs) {
-    walk.From(computed.grad_fn);
+    walk.From(computed.node);
   }
   const Object last = Checked(PyList_New(0));
   for (const FeedingNode& node : walk.feeding()) {
@@ -32,7 +32,7 @@ void WatchBackward(Recording& recording, GraphWalk walk, const std::vector<Input
       throw PythonError{};
     }
   }
-  const Object first = outputs.empty() ? Object() : TensorAt(torch, output, outputs.front().position);
+  const Object first = outputs.empty() ? Object() : TensorAt(framework, output, outputs.front().position);
   Checked(PyObject_CallMethod(recording.kernel_dump.get(), "around_backward", "OO", first ? first.get() : Py_None,
                               last.get()));
 }
@@ -41,9 +41,9 @@ PyObject* CallAndWatchBackward(Recording& recording, PyObject* function, PyObjec
   std::vector<InputEdge> inputs;
   std::optional<std::uint64_t> began;
   const Outcome read = Guarded(recording, "looking for the backward of an API", [&] {
-    const TorchAccess::Quiet quiet(recording.torch);
-    inputs = ReadInputEdges(recording.torch, arguments, keywords);
-    began = recording.torch.NextSequenceNumber();
+    const FrameworkAccess::Quiet quiet(recording.framework);
+    inputs = ReadInputEdges(recording.framework, arguments, keywords);
+    began = recording.framework.NextSequenceNumber();
   });
   if (read == Outcome::kInterrupted) {
     return nullptr;
@@ -53,8 +53,8 @@ PyObject* CallAndWatchBackward(Recording& recording, PyObject* function, PyObjec
     return output.Release();
   }
   const Outcome watched = Guarded(recording, "watching the backward of an API", [&] {
-    const TorchAccess::Quiet quiet(recording.torch);
-    WatchBackward(recording, GraphWalk(recording.torch, inputs, began, GraphWalk::kMostNodesOfCall), inputs,
+    const FrameworkAccess::Quiet quiet(recording.framework);
+    WatchBackward(recording, GraphWalk(recording.framework, inputs, began, GraphWalk::kMostNodesOfCall), inputs,
                   output.get());
   });
   return watched == Outcome::kInterrupted ? nullptr : output.Release();

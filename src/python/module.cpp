@@ -20,5 +20,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   msprobe::BindConfig(m);
   msprobe::BindCollect(m);
+  msprobe::BindTorch(m);
+  msprobe::BindMindSpore(m);
   msprobe::BindReplay(m);
 }

@@ -61,7 +61,7 @@ void FinishInnermost(Recording& recording, const OpenModule& innermost) {
 }
 
 void FinishEndedModules(Recording& recording) {
-  PyObject* code = recording.torch.module_call_code();
+  PyObject* code = recording.framework.module_call_code();
   if (code == nullptr) {
     return;
   }
@@ -77,7 +77,7 @@ std::shared_ptr<ModuleCall> Parent(Recording& recording, std::size_t module) {
   if (std::shared_ptr<ModuleCall> outer = RunningModule(recording)) {
     return outer;
   }
-  return recording.torch.IsInBackward() ? recording.modules.Enclosing(module) : nullptr;
+  return recording.framework.IsInBackward() ? recording.modules.Enclosing(module) : nullptr;
 }
 
 void Begin(Recording& recording, std::size_t module, PyObject* instance, PyObject* arguments, PyObject* keywords) {
@@ -91,8 +91,8 @@ void Begin(Recording& recording, std::size_t module, PyObject* instance, PyObjec
   recording.modules.Began(module, open.module);
   const Call& call = open.module->call;
   if (collector.data_mode().backward) {
-    open.inputs = ReadInputEdges(recording.torch, arguments, keywords);
-    open.sequence_number = recording.torch.NextSequenceNumber();
+    open.inputs = ReadInputEdges(recording.framework, arguments, keywords);
+    open.sequence_number = recording.framework.NextSequenceNumber();
   }
   open.forward.name = call.forward_name;
   if (call.keeps_forward) {
@@ -140,16 +140,16 @@ PyObject* CallModuleHook(PyObject* self, PyObject* const* arguments, std::size_t
   const ModuleHook hook = CallableType<ModuleHook>::Of(self);
   const std::shared_ptr<Recording>& recording = hook.recording;
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
-  if (!recording->collector.collecting() || count < 2 || TorchAccess::Quiet::IsActive()) {
+  if (!recording->collector.collecting() || count < 2 || FrameworkAccess::Quiet::IsActive()) {
     Py_RETURN_NONE;
   }
   const char* where = hook.before ? "recording the inputs of a module" : "recording the output of a module";
   const Outcome outcome = Guarded(*recording, where, [&] {
-    const TorchAccess::Quiet quiet(recording->torch);
+    const FrameworkAccess::Quiet quiet(recording->framework);
     if (hook.before) {
       Begin(*recording, hook.module, arguments[0], arguments[1], count > 2 ? arguments[2] : nullptr);
     } else if (count > 2) {
-      End(recording, arguments[0], arguments[2]);
+      End(recording, arguments[0], arguments[count - 1]);  // some frameworks hand out the keywords before it
     }
   });
   if (outcome == Outcome::kInterrupted) {
@@ -161,7 +161,7 @@ PyObject* CallModuleHook(PyObject* self, PyObject* const* arguments, std::size_t
 }  // namespace
 
 void FinishOpenModules(Recording& recording) {
-  const TorchAccess::Quiet quiet(recording.torch);
+  const FrameworkAccess::Quiet quiet(recording.framework);
   while (const OpenModule* innermost = ModuleStack::Innermost(recording)) {
     FinishInnermost(recording, *innermost);
   }

@@ -46,7 +46,7 @@ PyObject* CallNodeHook(PyObject* self, PyObject* const* arguments, std::size_t f
   }
   hook.fired = true;
   const Outcome outcome = Guarded(recording, "recording a gradient", [&] {
-    const TorchAccess::Quiet quiet(recording.torch);
+    const FrameworkAccess::Quiet quiet(recording.framework);
     if (record->Begin()) {
       PyObject* outgoing = hook.before ? nullptr : arguments[0];
       PyObject* incoming = hook.before ? arguments[0] : count >= 2 ? arguments[1] : Py_None;
@@ -62,12 +62,12 @@ PyObject* CallNodeHook(PyObject* self, PyObject* const* arguments, std::size_t f
 
 }  // namespace
 
-void RegisterNodeHook(const TorchAccess& torch, PyObject* node, NodeHook hook) {
+void RegisterNodeHook(const FrameworkAccess& framework, PyObject* node, NodeHook hook) {
   const Object object = node_hook_type.Make(std::move(hook));
   NodeHook& made = CallableType<NodeHook>::Of(object.get());
   Object registered;
   if (made.before) {
-    registered = Object::Steal(PyObject_CallMethodOneArg(node, torch.names().register_prehook, object.get()));
+    registered = Object::Steal(PyObject_CallMethodOneArg(node, framework.names().register_prehook, object.get()));
     if (!registered && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) {
       PyErr_Clear();
       made.before = false;
@@ -77,7 +77,7 @@ void RegisterNodeHook(const TorchAccess& torch, PyObject* node, NodeHook hook) {
     if (made.before) {
       throw PythonError{};
     }
-    Checked(PyObject_CallMethodOneArg(node, torch.names().register_hook, object.get()));
+    Checked(PyObject_CallMethodOneArg(node, framework.names().register_hook, object.get()));
   }
   made.record->ExpectHook();
 }

@@ -21,7 +21,7 @@ struct NodeHook {
 
 /// Puts the hook on the node; the graph owns it from then on. Where torch has no pre-hooks on nodes (before 2.0) one
 /// that is to be called before is called after. Throws PythonError.
-void RegisterNodeHook(const TorchAccess& torch, PyObject* node, NodeHook hook);
+void RegisterNodeHook(const FrameworkAccess& framework, PyObject* node, NodeHook hook);
 
 /// Creates the hook's type; once, at import. Throws PythonError.
 void InitialiseNodeHooks();

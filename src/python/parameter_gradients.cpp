@@ -98,16 +98,17 @@ struct ParameterHook {
 
 CallableType<ParameterHook> parameter_hook_type;
 
-PyObject* CallParameterHook(PyObject* self, PyObject* const* /*arguments*/, std::size_t /*flags*/, PyObject* /*kw*/) {
+PyObject* CallParameterHook(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* /*keywords*/) {
   const ParameterHook hook = CallableType<ParameterHook>::Of(self);
   const std::shared_ptr<Recording>& recording = hook.recording;
-  if (recording->collector.writer() == nullptr || TorchAccess::Quiet::IsActive()) {
+  if (recording->collector.writer() == nullptr || FrameworkAccess::Quiet::IsActive()) {
     Py_RETURN_NONE;
   }
   const Outcome outcome = Guarded(*recording, "recording the gradient of a parameter", [&] {
-    const TorchAccess::Quiet quiet(recording->torch);
+    const FrameworkAccess::Quiet quiet(recording->framework);
     const Object parameter = Object::Borrow(PyWeakref_GetObject(hook.parameter.get()));
-    const Object gradient = recording->torch.ParameterGradient(parameter.get());
+    PyObject* argument = PyVectorcall_NARGS(flags) > 0 ? arguments[0] : Py_None;
+    const Object gradient = recording->framework.ParameterGradient(parameter.get(), argument);
     for (const auto& [module, position] : hook.owners) {
       recording->parameter_gradients.Arrived(*recording, module, position, gradient.get());
     }

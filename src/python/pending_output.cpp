@@ -90,7 +90,7 @@ bool PendingOutput::Write(bool completed) {
   const Object outputs = std::exchange(outputs_, Object());
   const std::shared_ptr<Recording> recording = recording_;
   const Outcome outcome = Guarded(*recording, "recording the output of a distributed call", [&] {
-    const TorchAccess::Quiet quiet(recording->torch);
+    const FrameworkAccess::Quiet quiet(recording->framework);
     if (outputs) {
       record_.sections.push_back(
           Member{"output", completed ? recording->values.CaptureTuple(outputs.get(), record_.name, "output")

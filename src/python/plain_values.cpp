@@ -1,6 +1,5 @@
 #include "python/plain_values.h"
 
-#include <array>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -41,32 +40,6 @@ Element SymbolicElement(PyObject* value) {
   return hint.get() == Py_None ? Element() : TypedInteger(hint.get());
 }
 
-/// torch takes Python's number types as dtypes.
-std::string DtypeName(PyObject* value) {
-  const std::array<std::pair<PyTypeObject*, const char*>, 4> python = {{{&PyFloat_Type, "torch.float64"},
-                                                                        {&PyLong_Type, "torch.int64"},
-                                                                        {&PyBool_Type, "torch.bool"},
-                                                                        {&PyComplex_Type, "torch.complex128"}}};
-  for (const auto& [type, name] : python) {
-    if (value == reinterpret_cast<PyObject*>(type)) {
-      return name;
-    }
-  }
-  return TextOf(value);
-}
-
-std::optional<Element> UnderKeyword(PyObject* value, std::string_view key) {
-  const bool is_text = PyUnicode_Check(value);
-  const bool is_number = PyLong_Check(value) && !PyBool_Check(value);
-  if (key == "device" && (is_text || is_number)) {
-    return Typed("torch.device", TextOf(value));
-  }
-  if ((key == "dtype" || key == "output_dtype") && (is_text || is_number || PyType_Check(value))) {
-    return Typed("torch.dtype", DtypeName(value));
-  }
-  return std::nullopt;
-}
-
 Element Slice(PyObject* value) {
   const auto* slice = reinterpret_cast<const PySliceObject*>(value);
   ElementList parts;
@@ -74,25 +47,6 @@ Element Slice(PyObject* value) {
   parts.push_back(IndexElement(slice->stop));
   parts.push_back(IndexElement(slice->step));
   return Typed("slice", std::move(parts));
-}
-
-Element Size(PyObject* value) {
-  ElementList sizes;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
-    sizes.push_back(IndexElement(PyTuple_GET_ITEM(value, i)));
-  }
-  return Typed("torch.Size", std::move(sizes));
-}
-
-Element MemoryFormat(PyObject* value) {
-  std::string text = TextOf(value);
-  if (const std::size_t dot = text.rfind('.'); dot != std::string::npos) {
-    text.erase(0, dot + 1);
-  }
-  ElementObject object;
-  object.push_back(Member{"type", Element(std::string("torch.memory_format"))});
-  object.push_back(Member{"format", Element(std::move(text))});
-  return Element(std::move(object));
 }
 
 }  // namespace
@@ -179,36 +133,21 @@ Element JsonElement(PyObject* value) {
   return {};
 }
 
-std::optional<Element> CapturePlainValue(const TorchAccess& torch, PyObject* value, std::string_view key) {
-  if (!key.empty()) {
-    if (std::optional<Element> element = UnderKeyword(value, key)) {
-      return element;
-    }
+std::optional<Element> CapturePlainValue(const FrameworkAccess& framework, PyObject* value, std::string_view key) {
+  if (std::optional<Element> special = framework.PlainValue(value, key)) {
+    return special;
   }
-  PyTypeObject* type = Py_TYPE(value);
   if (PyBool_Check(value)) {
     return Typed("bool", value == Py_True);
   }
   if (PyUnicode_CheckExact(value)) {
     return Typed("str", Utf8Text(value));
   }
-  if (type == torch.size_type()) {
-    return Size(value);
-  }
-  if (type == torch.dtype_type()) {
-    return Typed("torch.dtype", TextOf(value));
-  }
-  if (type == torch.device_type()) {
-    return Typed("torch.device", TextOf(value));
-  }
   if (PySlice_Check(value)) {
     return Slice(value);
   }
   if (value == Py_Ellipsis) {
     return Typed("ellipsis", std::string("..."));
-  }
-  if (std::string_view(type->tp_name) == "torch.memory_format") {
-    return MemoryFormat(value);
   }
   // An enum or other subclass of a number or text counts as one.
   if (PyLong_Check(value)) {

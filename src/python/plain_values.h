@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "python/framework_access.h"
 #include "python/object.h"
-#include "python/torch_access.h"
 #include "record/element.h"
 
 namespace msprobe {
@@ -29,6 +29,6 @@ Element JsonElement(PyObject* value);
 /// Values without parts that are no tensors and no numpy's (dump_format.md 5); nothing for any other. `key`: the
 /// keyword the value was passed under, empty for positions; what is passed as a dtype or device is recorded as one.
 /// Throws PythonError.
-std::optional<Element> CapturePlainValue(const TorchAccess& torch, PyObject* value, std::string_view key);
+std::optional<Element> CapturePlainValue(const FrameworkAccess& framework, PyObject* value, std::string_view key);
 
 }  // namespace msprobe

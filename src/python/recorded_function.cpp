@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "python/api_recorder.h"
 #include "python/callable_type.h"
 #include "python/method_stand_in.h"
 #include "python/outermost_call.h"
+#include "python/recorded_call.h"
 
 namespace msprobe {
 namespace {
@@ -28,7 +28,7 @@ PyTypeObject* recorded_function_type = nullptr;
 PyObject* CallFunctionRecorder(PyObject* self, PyObject* arguments, PyObject* keywords) {
   const FunctionRecorder recorder = CallableType<FunctionRecorder>::Of(self);
   const std::shared_ptr<Recording>& recording = recorder.recording;
-  if (!recording->collector.collecting() || OutermostCall::IsRunning() || TorchAccess::Quiet::IsActive()) {
+  if (!recording->collector.collecting() || OutermostCall::IsRunning() || FrameworkAccess::Quiet::IsActive()) {
     return PyObject_Call(recorder.original.get(), arguments, keywords);
   }
   return RecordedCall(recording, recorder.api, recorder.original.get(), arguments, keywords);

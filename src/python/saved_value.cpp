@@ -124,7 +124,7 @@ PyObject* CallGradientHook(PyObject* self, PyObject* const* arguments, std::size
   Recording& recording = gradients->recording();
   const std::shared_ptr<Recording> owner = gradients->shared_recording();
   const Outcome outcome = Guarded(recording, "saving a gradient", [&] {
-    const TorchAccess::Quiet quiet(recording.torch);
+    const FrameworkAccess::Quiet quiet(recording.framework);
     if (gradients->Set(position, arguments[0])) {
       std::erase(recording.saved_gradients, gradients);
       gradients->Write();
@@ -139,13 +139,13 @@ PyObject* CallGradientHook(PyObject* self, PyObject* const* arguments, std::size
 void AwaitGradients(const std::shared_ptr<SavedGradients>& gradients, PyObject* variable) {
   Recording& recording = gradients->recording();
   std::vector<Object> tensors;
-  ForEachTensor(recording.torch, variable, [&](PyObject* tensor) { tensors.push_back(Object::Borrow(tensor)); });
+  ForEachTensor(recording.framework, variable, [&](PyObject* tensor) { tensors.push_back(Object::Borrow(tensor)); });
   if (tensors.size() == gradients->tensor_count()) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (recording.torch.RequiresGrad(tensors[i].get())) {
+      if (recording.framework.RequiresGrad(tensors[i].get())) {
         const Object hook = gradient_hook_type.Make({gradients, i});
-        gradients->Expect(
-            Checked(PyObject_CallMethodOneArg(tensors[i].get(), recording.torch.names().register_hook, hook.get())));
+        gradients->Expect(Checked(
+            PyObject_CallMethodOneArg(tensors[i].get(), recording.framework.names().register_hook, hook.get())));
       }
     }
   }
@@ -164,7 +164,7 @@ void SaveValue(const std::shared_ptr<Recording>& recording, const std::string& n
   if (collector.writer() == nullptr) {
     return;
   }
-  const TorchAccess::Quiet quiet(recording->torch);
+  const FrameworkAccess::Quiet quiet(recording->framework);
   Collector::SavedNames names = collector.NameSavedValue(name);
   Element value =
       recording->values.Capture(variable, collector.SavesTensors(names.value) ? names.value : std::string());

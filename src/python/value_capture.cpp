@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "python/container_items.h"
-#include "python/distributed_values.h"
 #include "python/numpy_values.h"
 #include "python/plain_values.h"
 
@@ -64,7 +63,7 @@ Element ValueCapture::CaptureParameters(PyObject* dict, std::string_view record_
 Element ValueCapture::CaptureOutput(PyObject* value, std::string_view record_name) {
   const std::string stem = Stem(record_name, "output", collector_.SavesTensors(record_name));
   ContainerPath path;
-  if (PyTuple_Check(value) && Py_TYPE(value) != torch_.size_type()) {
+  if (PyTuple_Check(value) && !framework_.IsValue(value)) {
     return CaptureSequence(value, stem, path);
   }
   std::string first = stem;
@@ -96,27 +95,27 @@ Element ValueCapture::CaptureUnguarded(PyObject* value, const std::string& file_
   if (value == Py_None) {
     return {};
   }
-  if (torch_.IsTensor(value)) {
+  if (framework_.IsTensor(value)) {
     return CaptureTensor(value, file_stem);
   }
-  if ((PyTuple_Check(value) && Py_TYPE(value) != torch_.size_type()) || PyList_Check(value)) {
+  if ((PyTuple_Check(value) && !framework_.IsValue(value)) || PyList_Check(value)) {
     return CaptureSequence(value, file_stem, path);
   }
   const bool is_builtin =
       PyLong_CheckExact(value) || PyFloat_CheckExact(value) || PyUnicode_CheckExact(value) || PyBool_Check(value);
   if (is_builtin) {
-    return std::move(*CapturePlainValue(torch_, value, key));
+    return std::move(*CapturePlainValue(framework_, value, key));
   }
   if (std::optional<Element> numpy = CaptureNumpy(value, collector_, file_stem)) {
     return std::move(*numpy);
   }
-  if (std::optional<Element> plain = CapturePlainValue(torch_, value, key)) {
+  if (std::optional<Element> plain = CapturePlainValue(framework_, value, key)) {
     return std::move(*plain);
   }
   if (PyDict_CheckExact(value)) {
     return CaptureKeyed(value, file_stem, path);
   }
-  if (std::optional<Element> element = CaptureDistributed(value, [&](PyObject* tensor) {
+  if (std::optional<Element> element = framework_.ObjectValue(value, [&](PyObject* tensor) {
         std::string stem = file_stem;
         AppendPart(stem, "tensor");
         return CaptureValue(tensor, std::move(stem), {}, path);
@@ -176,17 +175,16 @@ Element ValueCapture::CaptureKeyed(PyObject* value, const std::string& file_stem
 }
 
 Element ValueCapture::CaptureTensor(PyObject* tensor, std::string_view file_stem) {
-  const std::optional<TensorMemory> memory = torch_.Memory(tensor);
+  const std::optional<TensorMemory> memory = framework_.Memory(tensor);
   if (!memory) {
     return CaptureUnusualTensor(tensor, file_stem);
   }
   auto element = std::make_unique<TensorElement>();
   const TensorView& view = memory->view;
-  element->dtype = TorchName(view.dtype);
   element->shape.assign(view.shape.begin(), view.shape.end());
   collector_.Describe(*element, view, file_stem);
-  element->requires_grad = torch_.RequiresGrad(tensor);
-  const std::int64_t offset = torch_.StorageOffset(tensor);
+  framework_.Identify(tensor, view, *element);
+  const std::int64_t offset = framework_.StorageOffset(tensor);
   if (offset != 0 || !IsContiguous(view)) {
     element->stride = std::vector<std::int64_t>(view.strides.begin(), view.strides.end());
     element->storage_offset = offset;
@@ -196,8 +194,8 @@ Element ValueCapture::CaptureTensor(PyObject* tensor, std::string_view file_stem
 
 Element ValueCapture::CaptureUnusualTensor(PyObject* tensor, std::string_view file_stem) {
   // describe() gives (type, dtype, shape, requires_grad, value, further keys or None, layout or None, failure or None).
-  Object facts =
-      torch_.DescribeUnusual(tensor, collector_.makes_checksums() || !file_stem.empty() ? Py_None : devices_.starter());
+  Object facts = framework_.DescribeUnusual(
+      tensor, collector_.makes_checksums() || !file_stem.empty() ? Py_None : devices_.starter());
   auto element = std::make_unique<TensorElement>();
   element->type = Utf8Text(PyTuple_GetItem(facts.get(), 0));
   element->dtype = Utf8Text(PyTuple_GetItem(facts.get(), 1));
@@ -205,10 +203,12 @@ Element ValueCapture::CaptureUnusualTensor(PyObject* tensor, std::string_view fi
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
     element->shape.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i)));
   }
-  element->requires_grad = PyTuple_GetItem(facts.get(), 3) == Py_True;
+  if (PyObject* requires_grad = PyTuple_GetItem(facts.get(), 3); requires_grad != Py_None) {
+    element->requires_grad = requires_grad == Py_True;
+  }
   PyObject* value = PyTuple_GetItem(facts.get(), 4);
   const bool is_late = value != nullptr && PyTuple_Check(value);
-  std::optional<TensorMemory> memory = is_late || value == Py_None ? std::nullopt : torch_.Memory(value);
+  std::optional<TensorMemory> memory = is_late || value == Py_None ? std::nullopt : framework_.Memory(value);
   if (is_late) {
     devices_.Await(value, *element);
     collector_.AwaitStatistics(devices_);

@@ -11,8 +11,8 @@
 #include "python/container_items.h"
 #include "python/container_path.h"
 #include "python/device_statistics.h"
+#include "python/framework_access.h"
 #include "python/object.h"
-#include "python/torch_access.h"
 #include "record/element.h"
 
 namespace msprobe {
@@ -22,8 +22,11 @@ class ValueCapture {
  public:
   /// `on_failure` is called with the pending Python exception of a value that could not be described; it is null in the
   /// record then, and the rest of the record is as it would be.
-  ValueCapture(const TorchAccess& torch, Collector& collector, std::function<void()> on_failure)
-      : torch_(torch), collector_(collector), on_failure_(on_failure), devices_(torch, std::move(on_failure)) {}
+  ValueCapture(const FrameworkAccess& framework, Collector& collector, std::function<void()> on_failure)
+      : framework_(framework),
+        collector_(collector),
+        on_failure_(on_failure),
+        devices_(framework, std::move(on_failure)) {}
 
   /// One value. `file_stem`: what the names of tensor files begin with ("Torch.add.0.backward.input.0"), empty to save
   /// none; positions and keys of containers are appended to it.
@@ -54,7 +57,7 @@ class ValueCapture {
   /// A dict, other mapping or dataclass as an object; anything else is null.
   Element CaptureKeyed(PyObject* value, const std::string& file_stem, ContainerPath& path);
 
-  const TorchAccess& torch_;
+  const FrameworkAccess& framework_;
   Collector& collector_;
   std::function<void()> on_failure_;
   std::map<std::string, std::uint64_t> unsupported_types_;
@@ -63,8 +66,8 @@ class ValueCapture {
 
 /// Part of ForEachTensor.
 template <typename Visit>
-void VisitTensors(const TorchAccess& torch, PyObject* value, const Visit& visit, ContainerPath& path) {
-  if (torch.IsTensor(value)) {
+void VisitTensors(const FrameworkAccess& framework, PyObject* value, const Visit& visit, ContainerPath& path) {
+  if (framework.IsTensor(value)) {
     visit(value);
     return;
   }
@@ -89,18 +92,18 @@ void VisitTensors(const TorchAccess& torch, PyObject* value, const Visit& visit,
   if (is_sequence) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && path.Spend(); ++i) {
       const Object item = Object::Borrow(PySequence_Fast_GET_ITEM(value, i));
-      VisitTensors(torch, item.get(), visit, path);
+      VisitTensors(framework, item.get(), visit, path);
     }
   } else if (items) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()) && path.Spend(); ++i) {
-      VisitTensors(torch, PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), i), 1), visit, path);
+      VisitTensors(framework, PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), i), 1), visit, path);
     }
   } else {
     PyObject *key = nullptr, *item = nullptr;
     Py_ssize_t position = 0;
     while (PyDict_Next(value, &position, &key, &item) != 0 && path.Spend()) {
       const Object owned = Object::Borrow(item);
-      VisitTensors(torch, owned.get(), visit, path);
+      VisitTensors(framework, owned.get(), visit, path);
     }
   }
   path.Leave();
@@ -109,10 +112,10 @@ void VisitTensors(const TorchAccess& torch, PyObject* value, const Visit& visit,
 /// Calls `visit(tensor)` for every tensor in `value`, containers depth-first in order; `value` may be null. The same
 /// tensors in the same order as ValueCapture describes.
 template <typename Visit>
-void ForEachTensor(const TorchAccess& torch, PyObject* value, const Visit& visit) {
+void ForEachTensor(const FrameworkAccess& framework, PyObject* value, const Visit& visit) {
   if (value != nullptr) {
     ContainerPath path;
-    VisitTensors(torch, value, visit, path);
+    VisitTensors(framework, value, visit, path);
   }
 }
 

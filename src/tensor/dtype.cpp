@@ -77,6 +77,15 @@ std::size_t ItemSize(DType dtype) { return kDTypes[static_cast<std::size_t>(dtyp
 
 std::string_view TorchName(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)].torch_name; }
 
+std::string_view MindSporeName(DType dtype) {
+  for (const auto& [name, known] : kMindSporeNames) {
+    if (known == dtype) {
+      return name;
+    }
+  }
+  return {};
+}
+
 std::string_view ShortName(DType dtype) { return TorchName(dtype).substr(kTorchPrefix.size()); }
 
 std::optional<DType> ParseDType(std::string_view name) {

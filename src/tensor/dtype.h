@@ -41,6 +41,8 @@ std::string_view ShortName(DType dtype);
 
 /// Name as PyTorch prints it and as dump.json holds it: "torch.float32".
 std::string_view TorchName(DType dtype);
+/// "Float32", empty for what MindSpore does not have.
+std::string_view MindSporeName(DType dtype);
 
 /// Accepts "torch.float32", "float32" and torch's aliases ("torch.half", "torch.float", "torch.double", "torch.long",
 /// "torch.int", "torch.short", "torch.cfloat", "torch.cdouble", "torch.chalf") and MindSpore's "Float32", "BFloat16",

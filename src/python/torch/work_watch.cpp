@@ -1,4 +1,4 @@
-#include "python/work_watch.h"
+#include "python/torch/work_watch.h"
 
 #include <array>
 #include <set>

@@ -1,4 +1,4 @@
-#include "python/operator_note.h"
+#include "python/torch/operator_note.h"
 
 #include <cstddef>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "python/object.h"
-#include "python/recording.h"
+#include "python/torch/torch_recording.h"
 
 namespace msprobe {
 
@@ -11,7 +11,7 @@ namespace msprobe {
 /// records (decisions 6).
 
 /// Calls such a function for the recorder of `mode`. Returns a new reference or null with an exception.
-PyObject* CallEngineFunction(const Recording& recording, PyObject* mode, PyObject* function, PyObject* arguments,
+PyObject* CallEngineFunction(const TorchRecording& recording, PyObject* mode, PyObject* function, PyObject* arguments,
                              PyObject* keywords);
 
 /// Whether autograd's engine was called by this thread and has not returned. Known from start to stop only.

@@ -6,7 +6,7 @@
 
 #include "config/ignore_rules.h"
 #include "python/object.h"
-#include "python/recording.h"
+#include "python/torch/torch_recording.h"
 
 namespace msprobe {
 

@@ -1,4 +1,4 @@
-#include "python/unlisted_functions.h"
+#include "python/torch/unlisted_functions.h"
 
 #include <cstdlib>
 #include <string_view>
@@ -11,9 +11,9 @@ namespace {
 /// `x.grad` reaches a mode as a call of the property's getter.
 bool IsProperty(PyObject* function) { return std::string_view(Py_TYPE(function)->tp_name) == "method-wrapper"; }
 
-bool HasTensor(const TorchAccess& torch, PyObject* value) {
+bool HasTensor(const FrameworkAccess& framework, PyObject* value) {
   bool found = false;
-  ForEachTensor(torch, value, [&](PyObject* /*tensor*/) { found = true; });
+  ForEachTensor(framework, value, [&](PyObject* /*tensor*/) { found = true; });
   return found;
 }
 
@@ -24,12 +24,12 @@ UnlistedFunctions::UnlistedFunctions() {
   is_wanted_ = value != nullptr && std::string_view(value) == "1";
 }
 
-void UnlistedFunctions::Count(const TorchAccess& torch, PyObject* function, PyObject* output) {
+void UnlistedFunctions::Count(const FrameworkAccess& framework, PyObject* function, PyObject* output) {
   if (IsProperty(function)) {
     return;
   }
-  const TorchAccess::Quiet quiet(torch);
-  if (!HasTensor(torch, output)) {
+  const FrameworkAccess::Quiet quiet(framework);
+  if (!HasTensor(framework, output)) {
     return;
   }
   auto found = functions_.find(function);

@@ -2,7 +2,7 @@
 
 import os
 
-from msprobe.pytorch.debugger import arguments
+from msprobe.core.debugger import arguments
 
 
 class Config:

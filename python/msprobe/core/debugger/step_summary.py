@@ -2,8 +2,6 @@
 
 import time
 
-import torch
-
 from msprobe.core.common.log import logger
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
@@ -21,8 +19,9 @@ def size_text(count):
 class StepSummary:
     """Tells of each step that was collected; of filters once, and again at the end."""
 
-    def __init__(self, session, errors):
+    def __init__(self, session, errors, unlisted_functions):
         self._session = session
+        self._unlisted_functions = unlisted_functions
         self._errors = errors
         self._unreached = 0
         self._seconds = 0.0
@@ -85,10 +84,8 @@ class StepSummary:
                 "%s (%d times)" % item for item in sorted(new.items())))
 
     def _tell_unlisted(self):
-        new = self._session.take_unlisted_functions()
-        if new:
-            names = sorted((torch.overrides.resolve_name(function) or repr(function), calls)
-                           for function, calls in new.items())
+        names = self._unlisted_functions()
+        if names:
             logger.info_on_rank_0("not in the support list and so not recorded (an overlay adds them): %s" % ", ".join(
                 "%s (%d calls)" % item for item in names))
 

@@ -1,4 +1,4 @@
-#include "python/distributed_values.h"
+#include "python/torch/distributed_values.h"
 
 #include <array>
 #include <string>

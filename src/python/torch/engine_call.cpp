@@ -1,4 +1,4 @@
-#include "python/engine_call.h"
+#include "python/torch/engine_call.h"
 
 #include <utility>
 
@@ -11,7 +11,7 @@ PyTypeObject* engine_call_type = nullptr;
 
 /// Who waits on this thread for the engine to be run.
 struct Caller {
-  const Recording* recording = nullptr;
+  const TorchRecording* recording = nullptr;
   PyObject* mode = nullptr;
 };
 
@@ -42,7 +42,7 @@ PyObject* CallEngine(PyObject* self, PyObject* const* arguments, std::size_t fla
 
 }  // namespace
 
-PyObject* CallEngineFunction(const Recording& recording, PyObject* mode, PyObject* function, PyObject* arguments,
+PyObject* CallEngineFunction(const TorchRecording& recording, PyObject* mode, PyObject* function, PyObject* arguments,
                              PyObject* keywords) {
   const Caller outer = std::exchange(current_caller, Caller{&recording, mode});
   PyObject* result = PyObject_Call(function, arguments, keywords);

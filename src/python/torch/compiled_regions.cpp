@@ -1,4 +1,4 @@
-#include "python/compiled_regions.h"
+#include "python/torch/compiled_regions.h"
 
 #include <cstring>
 

@@ -3,8 +3,6 @@
 import json
 import os
 
-import torch
-
 from msprobe.core.common.exceptions import MsprobeException
 
 
@@ -44,17 +42,17 @@ def step_texts(step):
         ) from None
 
 
-def named_models(model):
+def named_models(model, module_class, class_name):
     """[(prefix of its module names, module)]: the prefix is "" for one model, "0", "1", ... for a list; [] for None."""
     if model is None:
         return []
-    if isinstance(model, torch.nn.Module):
+    if isinstance(model, module_class):
         return [("", model)]
     if not isinstance(model, (list, tuple)):
-        refuse("model must be a torch.nn.Module or a list of them, not %s" % type(model).__name__)
+        refuse("model must be a %s or a list of them, not %s" % (class_name, type(model).__name__))
     for position, element in enumerate(model):
-        if not isinstance(element, torch.nn.Module):
-            refuse("model must be a list of torch.nn.Module, but element %d is a %s" % (position, type(element).__name__))
+        if not isinstance(element, module_class):
+            refuse("model must be a list of %s, but element %d is a %s" % (class_name, position, type(element).__name__))
     return [(str(position), element) for position, element in enumerate(model)]
 
 
@@ -104,9 +102,9 @@ def custom_api(module, api, api_prefix):
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: the class was made by Python code
 
 
-def what_save_cannot_use(variable, name, save_backward):
+def what_save_cannot_use(variable, name, save_backward, tensor_class):
     """One line, "" if it can use everything."""
-    if not isinstance(variable, (torch.Tensor, int, float, str, list, tuple, dict)):
+    if not isinstance(variable, (tensor_class, int, float, str, list, tuple, dict)):
         return "variable must be a tensor, number, string, list, tuple or dict, not %s" % type(variable).__name__
     if not isinstance(name, str) or not name:
         return "name must be a string, not %r" % (name,)
@@ -115,9 +113,9 @@ def what_save_cannot_use(variable, name, save_backward):
     return ""
 
 
-def module_dump(module, dump_name):
-    if not isinstance(module, torch.nn.Module):
-        refuse("module must be a torch.nn.Module, not %s" % type(module).__name__)
+def module_dump(module, dump_name, module_class, class_name):
+    if not isinstance(module, module_class):
+        refuse("module must be a %s, not %s" % (class_name, type(module).__name__))
     if not isinstance(dump_name, str) or not dump_name:
         refuse("dump_name must be a string, not %r" % (dump_name,))
     require_unicode("dump_name", dump_name)

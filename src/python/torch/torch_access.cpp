@@ -1,29 +1,12 @@
-#include "python/torch_access.h"
+#include "python/torch/torch_access.h"
 
 #include <cstring>
 #include <string_view>
 
-#include "python/engine_call.h"
+#include "python/torch/engine_call.h"
 
 namespace msprobe {
 namespace {
-
-PyObject* Intern(const char* text) {
-  PyObject* name = PyUnicode_InternFromString(text);
-  if (name == nullptr) {
-    throw PythonError{};
-  }
-  return name;  // lives as long as the process
-}
-
-PyTypeObject* TypeAttribute(PyObject* module, const char* name) {
-  Object type = Checked(PyObject_GetAttrString(module, name));
-  if (PyType_Check(type.get()) == 0) {
-    PyErr_Format(PyExc_TypeError, "%s is not a class", name);
-    throw PythonError{};
-  }
-  return reinterpret_cast<PyTypeObject*>(Object(type).get());  // the module keeps it alive
-}
 
 std::optional<DType> FromDlpack(dlpack::DataType dtype) {
   if (dtype.lanes != 1) {
@@ -97,40 +80,33 @@ std::optional<DType> FromDlpack(dlpack::DataType dtype) {
   }
 }
 
-/// Appends the integers of a sequence; false (exception cleared) if it holds anything else.
-bool AppendIntegers(PyObject* sequence, std::vector<std::int64_t>& out) {
-  Object fast = Object::Steal(PySequence_Fast(sequence, "not a sequence"));
-  if (!fast) {
-    PyErr_Clear();
-    return false;
-  }
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast.get());
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    const long long value = PyLong_AsLongLong(PySequence_Fast_GET_ITEM(fast.get(), i));
-    if (value == -1 && PyErr_Occurred() != nullptr) {
-      PyErr_Clear();
-      return false;
-    }
-    out.push_back(value);
-  }
-  return true;
-}
-
-thread_local int quiet_depth = 0;
-
 }  // namespace
 
 TorchAccess::TorchAccess(PyObject* helpers) : helpers_(Object::Borrow(helpers)) {
-  names_ = {Intern("requires_grad"), Intern("grad_fn"),      Intern("output_nr"),      Intern("next_functions"),
-            Intern("variable"),      Intern("_sequence_nr"), Intern("register_hook"),  Intern("register_prehook"),
-            Intern("is_conj"),       Intern("is_neg"),       Intern("storage_offset"), Intern("data_ptr"),
-            Intern("dtype"),         Intern("shape"),        Intern("stride"),         Intern("device"),
-            Intern("__enter__"),     Intern("__exit__")};
-  tensor_type_ = TypeAttribute(helpers, "Tensor");
-  parameter_type_ = TypeAttribute(helpers, "Parameter");
-  size_type_ = TypeAttribute(helpers, "Size");
-  dtype_type_ = TypeAttribute(helpers, "dtype");
-  device_type_ = TypeAttribute(helpers, "device");
+  names_ = {InternedName("requires_grad"),
+            InternedName("grad_fn"),
+            InternedName("output_nr"),
+            InternedName("next_functions"),
+            InternedName("_sequence_nr"),
+            InternedName("register_hook"),
+            InternedName("register_prehook"),
+            InternedName("storage_offset"),
+            InternedName("data_ptr"),
+            InternedName("dtype"),
+            InternedName("shape"),
+            InternedName("stride")};
+  variable_ = InternedName("variable");
+  is_conj_ = InternedName("is_conj");
+  is_neg_ = InternedName("is_neg");
+  device_ = InternedName("device");
+  enter_ = InternedName("__enter__");
+  exit_ = InternedName("__exit__");
+  tensor_type_ = ClassIn(helpers, "Tensor");
+  parameter_type_ = ClassIn(helpers, "Parameter");
+  base_type_ = tensor_type_;
+  size_type_ = ClassIn(helpers, "Size");
+  dtype_type_ = ClassIn(helpers, "dtype");
+  device_type_ = ClassIn(helpers, "device");
   describe_ = Checked(PyObject_GetAttrString(helpers, "describe"));
   add_gradients_ = Checked(PyObject_GetAttrString(helpers, "add_gradients"));
   disable_torch_function_ = Checked(PyObject_GetAttrString(helpers, "DisableTorchFunction"));
@@ -161,20 +137,9 @@ TorchAccess::TorchAccess(PyObject* helpers) : helpers_(Object::Borrow(helpers)) 
   PyErr_Clear();  // an older torch without the table is read through attributes
 }
 
-bool TorchAccess::BoolAttribute(PyObject* object, PyObject* name) const {
-  Object value = Object::Steal(PyObject_GetAttr(object, name));
-  if (!value) {
-    PyErr_Clear();
-    return false;
-  }
-  return value.get() == Py_True;
-}
-
-std::int64_t TorchAccess::StorageOffset(PyObject* tensor) const {
-  Object value = Object::Steal(PyObject_CallMethodNoArgs(tensor, names_.storage_offset));
-  const long long offset = value ? PyLong_AsLongLong(value.get()) : 0;
-  PyErr_Clear();
-  return offset < 0 ? 0 : offset;
+void TorchAccess::Identify(PyObject* tensor, const TensorView& view, TensorElement& element) const {
+  element.dtype = TorchName(view.dtype);
+  element.requires_grad = RequiresGrad(tensor);
 }
 
 std::optional<TensorMemory> TorchAccess::MemoryFromExchange(PyObject* tensor) const {
@@ -206,7 +171,7 @@ std::optional<TensorMemory> TorchAccess::MemoryFromExchange(PyObject* tensor) co
 }
 
 std::optional<TensorMemory> TorchAccess::MemoryFromAttributes(PyObject* tensor) const {
-  Object device = Object::Steal(PyObject_GetAttr(tensor, names_.device));
+  Object device = Object::Steal(PyObject_GetAttr(tensor, device_));
   Object device_text = device ? Object::Steal(PyObject_Str(device.get())) : Object();
   Object dtype = Object::Steal(PyObject_GetAttr(tensor, names_.dtype));
   Object dtype_text = dtype ? Object::Steal(PyObject_Str(dtype.get())) : Object();
@@ -249,12 +214,12 @@ std::optional<TensorMemory> TorchAccess::Memory(PyObject* tensor) const {
   if (memory->view.data == nullptr && ElementCount(memory->view) != 0) {
     return std::nullopt;
   }
-  Object negative = Object::Steal(PyObject_CallMethodNoArgs(tensor, names_.is_neg));
+  Object negative = Object::Steal(PyObject_CallMethodNoArgs(tensor, is_neg_));
   if (negative.get() == Py_True) {
     return std::nullopt;
   }
   if (IsComplex(memory->view.dtype)) {
-    Object conjugate = Object::Steal(PyObject_CallMethodNoArgs(tensor, names_.is_conj));
+    Object conjugate = Object::Steal(PyObject_CallMethodNoArgs(tensor, is_conj_));
     if (conjugate.get() == Py_True) {
       return std::nullopt;
     }
@@ -283,16 +248,19 @@ std::optional<std::uint64_t> TorchAccess::NextSequenceNumber() const {
   return PyLong_AsUnsignedLongLongMask(number.get());
 }
 
-std::optional<std::uint64_t> TorchAccess::SequenceNumber(PyObject* node) const {
-  Object number = Object::Steal(PyObject_CallMethodNoArgs(node, names_.sequence_nr));
-  if (!number) {
-    PyErr_Clear();
-    return std::nullopt;
-  }
-  return PyLong_AsUnsignedLongLongMask(number.get());
+Object TorchAccess::Node(PyObject* tensor) const {
+  Object node = Object::Steal(PyObject_GetAttr(tensor, names_.node));
+  PyErr_Clear();
+  return node.get() == Py_None ? Object() : node;
 }
 
-bool TorchAccess::IsAccumulateGrad(PyObject* node) const {
+Object TorchAccess::LeafOf(PyObject* leaf_node) const {
+  Object leaf = Object::Steal(PyObject_GetAttr(leaf_node, variable_));
+  PyErr_Clear();
+  return leaf;
+}
+
+bool TorchAccess::IsLeafNode(PyObject* node) const {
   PyTypeObject* type = Py_TYPE(node);
   if (type == accumulate_grad_type_) {
     return true;
@@ -307,7 +275,7 @@ bool TorchAccess::IsAccumulateGrad(PyObject* node) const {
   return false;
 }
 
-Object TorchAccess::ParameterGradient(PyObject* parameter) const {
+Object TorchAccess::ParameterGradient(PyObject* parameter, PyObject* /*argument*/) const {
   for (const char* name : {"main_grad", "grad"}) {
     Object gradient = Object::Steal(PyObject_GetAttrString(parameter, name));
     PyErr_Clear();
@@ -328,31 +296,17 @@ bool TorchAccess::IsInBackward() const {
   return number >= 0;
 }
 
-bool TorchAccess::Quiet::IsActive() { return quiet_depth > 0; }
-
-TorchAccess::Quiet::Quiet(const TorchAccess& torch) : torch_(torch) {
-  if (quiet_depth++ == 0) {
-    begin_ = std::chrono::steady_clock::now();
-    guard_ = Object::Steal(PyObject_CallNoArgs(torch.disable_torch_function_.get()));
-    if (guard_) {
-      Object::Steal(PyObject_CallMethodNoArgs(guard_.get(), torch.names_.enter));
-    }
-    PyErr_Clear();
+Object TorchAccess::BeginQuiet() const {
+  Object guard = Object::Steal(PyObject_CallNoArgs(disable_torch_function_.get()));
+  if (guard) {
+    Object::Steal(PyObject_CallMethodNoArgs(guard.get(), enter_));
   }
+  return guard;
 }
 
-TorchAccess::Quiet::~Quiet() {
-  if (--quiet_depth == 0) {
-    torch_.time_inside_ += std::chrono::steady_clock::now() - begin_;
-  }
-  if (guard_) {
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);  // a pending exception of the user's call passes unchanged
-    PyObject* arguments[] = {guard_.get(), Py_None, Py_None, Py_None};
-    Object::Steal(PyObject_VectorcallMethod(torch_.names_.exit, arguments, 4, nullptr));
-    PyErr_Clear();
-    PyErr_Restore(type, value, traceback);
-  }
+void TorchAccess::EndQuiet(PyObject* guard) const {
+  PyObject* arguments[] = {guard, Py_None, Py_None, Py_None};
+  Object::Steal(PyObject_VectorcallMethod(exit_, arguments, 4, nullptr));
 }
 
 }  // namespace msprobe

@@ -7,15 +7,12 @@ import threading
 
 from msprobe.core.common.exceptions import CodedException
 from msprobe.core.common.log import logger
-from msprobe.pytorch.custom_apis import CustomApis
-from msprobe.pytorch.debugger import arguments, metadata
-from msprobe.pytorch.debugger.error_log import ErrorLog
-from msprobe.pytorch.debugger.installed_hooks import InstalledHooks
-from msprobe.pytorch.debugger.models import Models
-from msprobe.pytorch.debugger.rank import Rank
-from msprobe.pytorch.debugger.step_summary import StepSummary
-from msprobe.pytorch.debugger.token_range import TokenRange
-from msprobe.pytorch.kernel_dump import KernelDump
+from msprobe.core.debugger import arguments
+from msprobe.core.debugger.error_log import ErrorLog
+from msprobe.core.debugger.models import Models
+from msprobe.core.debugger.rank import Rank
+from msprobe.core.debugger.step_summary import StepSummary
+from msprobe.core.debugger.token_range import TokenRange
 
 _live = None  # the collection that owns files and hooks; `PrecisionDebugger._instance` may be reset by scripts
 
@@ -41,15 +38,16 @@ def _locked(method):
 class Collection:
     """Does what `PrecisionDebugger` offers. Nothing here raises into the training but wrong use of an interface."""
 
-    def __init__(self, session, tool_folder):
+    def __init__(self, session, tool_folder, framework):
         self.session = session
+        self._framework = framework
         self.models = Models()
         self.errors = ErrorLog(lambda: session.folder, tool_folder)
-        self.custom_apis = CustomApis(session)
+        self.custom_apis = framework.custom_apis(session)
         self.hooks = None
         self._lock = threading.RLock()
-        self._rank = Rank()
-        self._summary = StepSummary(session, self.errors)
+        self._rank = Rank(framework.rank)
+        self._summary = StepSummary(session, self.errors, lambda: framework.unlisted_functions(session))
         self._ended = False
         self._process = None  # the process of the first start: a trainer may be forked after the construction
         self._started = False
@@ -57,7 +55,7 @@ class Collection:
         self._micro_steps = 0
         self._kernels = None
         if session.level == "L2":
-            self._kernels = KernelDump(session, self.errors)
+            self._kernels = framework.kernel_dump(session, self.errors)
             session.set_kernel_dump(self._kernels)
         self._failed_step = None
         self._failed_path = None
@@ -72,7 +70,7 @@ class Collection:
     @_locked
     def start(self, model=None, token_range=None, rank_id=None):
         """True if it collects from now on."""
-        self.models.add(arguments.named_models(model))
+        self.models.add(self._named_models(model))
         token_range = arguments.token_range(token_range)
         rank_id = arguments.rank_id(rank_id)
         self._check_models(token_range)
@@ -83,7 +81,7 @@ class Collection:
         if not self._is_wanted(rank_id):
             return False
         if self.hooks is None:
-            self.hooks = InstalledHooks(session, self.custom_apis)
+            self.hooks = self._framework.installed_hooks(session, self.custom_apis)
         if not self._open_step() or not self._install(token_range):
             return False
         if not self._started:
@@ -142,7 +140,7 @@ class Collection:
 
     @_locked
     def save(self, variable, name, save_backward):
-        problem = arguments.what_save_cannot_use(variable, name, save_backward)
+        problem = arguments.what_save_cannot_use(variable, name, save_backward, self._framework.Tensor)
         if problem:
             logger.warning("save() is skipped: %s" % problem)
             return
@@ -166,7 +164,7 @@ class Collection:
 
     @_locked
     def begin_module_dump(self, module, dump_name):
-        arguments.module_dump(module, dump_name)
+        arguments.module_dump(module, dump_name, self._framework.Module, self._framework.MODULE)
         if not self._started:
             logger.warning("module_dump() does nothing outside start() and stop()")
         elif self.hooks.records_module(module):
@@ -199,6 +197,9 @@ class Collection:
         self._process = os.getpid()
         return True
 
+    def _named_models(self, model):
+        return arguments.named_models(model, self._framework.Module, self._framework.MODULE)
+
     def _check_models(self, token_range):
         models = self.models.alive()
         if not models and self.session.level in ("L0", "mix"):
@@ -215,7 +216,7 @@ class Collection:
 
     def _open_step(self):
         try:
-            warning = self.session.start(self._rank.value, metadata.read())
+            warning = self.session.start(self._rank.value, self._framework.metadata())
             if self._kernels is not None:
                 self._kernels.open_step()
         except (CodedException, OSError) as error:

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "python/framework_access.h"
 #include "python/object.h"
-#include "python/torch_access.h"
 
 namespace msprobe {
 
@@ -15,7 +15,7 @@ class UnlistedFunctions {
   UnlistedFunctions();
 
   bool is_wanted() const { return is_wanted_; }
-  void Count(const TorchAccess& torch, PyObject* function, PyObject* output);
+  void Count(const FrameworkAccess& framework, PyObject* function, PyObject* output);
   /// dict: function -> number of its calls, of the functions that were not taken before. Throws PythonError.
   Object TakeNew();
 

@@ -1,4 +1,4 @@
-#include "python/distributed_call.h"
+#include "python/torch/distributed_call.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,12 +7,12 @@
 
 #include "config/distributed_rules.h"
 #include "python/callable_type.h"
-#include "python/distributed_values.h"
 #include "python/guarded.h"
 #include "python/module_recorder.h"
 #include "python/outermost_call.h"
 #include "python/pending_output.h"
-#include "python/work_watch.h"
+#include "python/torch/distributed_values.h"
+#include "python/torch/work_watch.h"
 
 namespace msprobe {
 namespace {
@@ -90,7 +90,7 @@ Object ArgumentsAsOutputs(const DistributedApi& api, PyObject* arguments, PyObje
 }
 
 void Begin(Recording& recording, const DistributedApi& api, PyObject* arguments, PyObject* keywords, BegunCall& begun) {
-  const TorchAccess::Quiet quiet(recording.torch);
+  const FrameworkAccess::Quiet quiet(recording.framework);
   Collector& collector = recording.collector;
   begun.call = collector.BeginCall(api.index);
   if (collector.has_modules()) {
@@ -107,7 +107,7 @@ void Begin(Recording& recording, const DistributedApi& api, PyObject* arguments,
 
 /// The handles among what a call has returned, each once. A call is asynchronous if it hands out handles, however it
 /// was told to: async_op by position or keyword, isend and irecv always.
-std::vector<PyObject*> HandlesOf(const TorchAccess& torch, PyObject* result) {
+std::vector<PyObject*> HandlesOf(const FrameworkAccess& torch, PyObject* result) {
   std::vector<PyObject*> handles;
   const auto add = [&](PyObject* object) {
     if (!torch.IsTensor(object) && IsWorkHandle(object) &&
@@ -127,7 +127,7 @@ std::vector<PyObject*> HandlesOf(const TorchAccess& torch, PyObject* result) {
 
 void End(const std::shared_ptr<Recording>& recording, const DistributedApi& api, BegunCall& begun, PyObject* arguments,
          PyObject* keywords, PyObject* result) {
-  const TorchAccess::Quiet quiet(recording->torch);
+  const FrameworkAccess::Quiet quiet(recording->framework);
   if (!begun.call.keeps_forward) {
     return;
   }
@@ -147,7 +147,8 @@ void End(const std::shared_ptr<Recording>& recording, const DistributedApi& api,
   if (in_arguments && IsCoalescing()) {
     return;  // nothing has been sent yet, and nobody says when
   }
-  const std::vector<PyObject*> handles = in_arguments ? HandlesOf(recording->torch, result) : std::vector<PyObject*>();
+  const std::vector<PyObject*> handles =
+      in_arguments ? HandlesOf(recording->framework, result) : std::vector<PyObject*>();
   if (handles.empty()) {
     if (!pending->HandleCompleted()) {
       throw PythonError{};
@@ -164,7 +165,7 @@ PyObject* MakeCall(PyObject* self, PyObject* arguments, PyObject* keywords) {
   const DistributedCall distributed = CallableType<DistributedCall>::Of(self);
   PyObject* original = distributed.original.get();
   const std::shared_ptr<Recording>& recording = distributed.recording;
-  if (!recording->collector.collecting() || OutermostCall::IsRunning() || TorchAccess::Quiet::IsActive()) {
+  if (!recording->collector.collecting() || OutermostCall::IsRunning() || FrameworkAccess::Quiet::IsActive()) {
     return PyObject_Call(original, arguments, keywords);
   }
   const DistributedApi& api = *distributed.api;
