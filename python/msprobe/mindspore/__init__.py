@@ -3,6 +3,9 @@
 # Loaded on demand: importing this package changes nothing in MindSpore and does not need it.
 _PLACES = {
     "PrecisionDebugger": "msprobe.mindspore.debugger.precision_debugger",
+    "MsprobeStep": "msprobe.mindspore.common.utils",
+    "MsprobeInitStep": "msprobe.mindspore.common.utils",
+    "seed_all": "msprobe.mindspore.common.seeding",
 }
 __all__ = sorted(_PLACES)
 

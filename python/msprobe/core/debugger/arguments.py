@@ -121,5 +121,13 @@ def module_dump(module, dump_name, module_class, class_name):
     require_unicode("dump_name", dump_name)
 
 
+def seeding(seed, **flags):
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= 0xFFFFFFFF:
+        refuse("seed must be an integer from 0 to 4294967295, not %r" % (seed,))
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            refuse("%s must be a bool, not %r" % (name, value))
+
+
 def _is_count(value):
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -36,3 +36,26 @@ def _is_first_generation():
         return MSContext.get_instance().get_ascend_soc_version() == "ascend910"
     except (ImportError, AttributeError):
         return False
+
+
+def synchronize():
+    """Waits for all operators that have been launched."""
+    if mindspore.get_context("device_target") != "CPU":
+        mindspore.runtime.synchronize()
+        return
+    try:  # the other says that a CPU is not supported
+        from mindspore.graph.api import _pynative_executor
+    except ImportError:
+        from mindspore.common.api import _pynative_executor
+    _pynative_executor.sync()
+
+
+def run_operators_one_by_one():
+    """On a CPU, where each look at a value waits for the pipeline of operators: does without the pipeline (decisions 43).
+
+    True if it has been asked for now. MindSpore ignores it once an operator has run.
+    """
+    if is_graph() or mindspore.get_context("device_target") != "CPU" or mindspore.get_context("pynative_synchronize"):
+        return False
+    mindspore.set_context(pynative_synchronize=True)
+    return True

@@ -1,14 +1,28 @@
 """What the debugger needs to know of MindSpore."""
 
 import mindspore
+import numpy
 from mindspore import communication, nn
 
 from msprobe import _core
+from msprobe.core.common.log import logger
+from msprobe.core.common.exceptions import MsprobeException
 from msprobe.core.debugger import arguments
+from msprobe.core.debugger.collection import Collection
 from msprobe.mindspore import tensor_access
 from msprobe.mindspore.custom_apis import CustomApis
 from msprobe.mindspore.debugger import execution_mode, metadata
 from msprobe.mindspore.debugger.installed_hooks import InstalledHooks
+from msprobe.mindspore.kernel_dump import KernelDump
+
+
+def _works_with_numpy():
+    """A MindSpore for numpy 1 fails where a number of numpy 2 is turned into a tensor."""
+    try:
+        mindspore.Tensor(numpy.float32(1.0)) * 2.0
+        return True
+    except SystemError:
+        return False
 
 
 class MindSporeFramework:
@@ -23,9 +37,20 @@ class MindSporeFramework:
     installs_at_construction = True
     metadata = staticmethod(metadata.read)
 
+    @classmethod
+    def collection(cls, session, tool_folder):
+        if session.level == "L2":
+            return KernelDump(session, cls)
+        if session.may_synchronize and execution_mode.run_operators_one_by_one():
+            logger.info("pynative_synchronize is set to True: reading values would wait for MindSpore's pipeline again and again; "
+                        "\"pynative_synchronize\": false in the configuration leaves it alone")
+        return Collection(session, tool_folder, cls)
+
     @staticmethod
     def check_versions():
-        pass
+        if int(numpy.__version__.partition(".")[0]) >= 2 and not _works_with_numpy():
+            arguments.refuse("numpy %s is installed and MindSpore %s is built for numpy 1: run pip install \"numpy<2\"" % (
+                numpy.__version__, mindspore.__version__), MsprobeException.UNSUPPORTED_TYPE_ERROR)
 
     @staticmethod
     def check_environment():

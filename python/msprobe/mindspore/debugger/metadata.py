@@ -4,8 +4,10 @@ import os
 import platform
 
 import mindspore
+from mindspore import communication
 
 from msprobe import __version__
+from msprobe.mindspore.common import seeding
 
 _ENVIRONMENT = ("ASCEND_LAUNCH_BLOCKING", "HCCL_DETERMINISTIC", "LCCL_DETERMINISTIC", "ATB_LLM_LCOC_ENABLE", "PYTHONHASHSEED",
                 "MS_ENABLE_LCCL", "MS_ASCEND_CHECK_OVERFLOW_MODE")
@@ -17,6 +19,8 @@ _FACTS = (
     ("python_version", platform.python_version),
     ("device_target", lambda: mindspore.get_context("device_target")),
     ("deterministic", lambda: mindspore.get_context("deterministic")),
+    ("seed_all", lambda: seeding.last_call),
+    ("world_size", lambda: communication.get_group_size() if communication.GlobalComm.INITED else None),
     ("environment", lambda: ", ".join("%s=%s" % (n, os.environ[n]) for n in _ENVIRONMENT if n in os.environ) or None),
 )
 

@@ -5,6 +5,7 @@ import torch
 from msprobe import _core
 from msprobe.core.common.exceptions import MsprobeException
 from msprobe.core.debugger import arguments
+from msprobe.core.debugger.collection import Collection
 from msprobe.pytorch import tensor_access
 from msprobe.pytorch.custom_apis import CustomApis
 from msprobe.pytorch.debugger import environment, metadata
@@ -24,6 +25,10 @@ class TorchFramework:
     installs_at_construction = False  # nothing is installed before `start`
     metadata = staticmethod(metadata.read)
     check_environment = staticmethod(environment.check)
+
+    @classmethod
+    def collection(cls, session, tool_folder):
+        return Collection(session, tool_folder, cls)
 
     @staticmethod
     def check_versions():
