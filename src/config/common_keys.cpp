@@ -43,7 +43,7 @@ Result<CommonKeys> ReadCommonKeys(const JsonSection& root) {
   std::string unused_text;
   bool unused_flag = false;
   bool is_deterministic = false;
-  const bool valid = Take(root.Choice("task", "", kKnownTasks), keys.task, status) &&
+  const bool valid = Take(root.Choice("task", "", kKnownTasks, kOfferedTasks), keys.task, status) &&
                      Take(root.Choice("level", "", kKnownLevels), keys.level, status) &&
                      Take(root.Text("dump_path", ""), keys.dump_path, status) &&
                      Take(ReadNumberList(root, "rank"), keys.ranks, status) &&

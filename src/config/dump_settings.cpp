@@ -66,11 +66,12 @@ Level ParseLevel(std::string_view name) {
 
 // The argument if it is not empty, else the file's value, else the default.
 Result<std::string> ChooseName(const std::optional<std::string>& argument, const std::string& from_file,
-                               std::string_view otherwise, std::span<const std::string_view> known, const char* key) {
+                               std::string_view otherwise, std::span<const std::string_view> known, const char* key,
+                               std::span<const std::string_view> offered) {
   if (!argument || argument->empty()) return from_file.empty() ? std::string(otherwise) : from_file;
   if (std::find(known.begin(), known.end(), *argument) != known.end()) return *argument;
   return Error{ErrorCode::kInput, fmt::format("the argument {} is \"{}\"; it must be {}", key, Excerpt(*argument, 80),
-                                              Alternatives(known))};
+                                              Alternatives(offered))};
 }
 
 Result<DataMode> ReadDataMode(const JsonSection& section) {
@@ -195,10 +196,10 @@ Result<DumpSettings> LoadDumpSettings(const DumpSettingsRequest& request, Framew
   Result<CommonKeys> common = ReadCommonKeys(root);
   if (!common.ok()) return common.error();
 
-  Result<std::string> task = ChooseName(request.task, common->task, "statistics", kKnownTasks, "task");
+  Result<std::string> task = ChooseName(request.task, common->task, "statistics", kKnownTasks, "task", kOfferedTasks);
   if (!task.ok()) return task.error();
   if (Status supported = CheckTaskIsSupported(*task); !supported.ok()) return supported.error();
-  Result<std::string> level = ChooseName(request.level, common->level, "L1", kKnownLevels, "level");
+  Result<std::string> level = ChooseName(request.level, common->level, "L1", kKnownLevels, "level", kKnownLevels);
   if (!level.ok()) return level.error();
   settings.task = ParseTask(*task);
   settings.task_name = std::move(*task);

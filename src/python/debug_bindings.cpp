@@ -49,6 +49,7 @@ void BindDebug(nb::class_<DumpSession>& session) {
         const StepTotals totals = s.collector().totals();
         nb::dict result;
         result["records"] = totals.records;
+        result["lost"] = totals.lost;
         result["saved_values"] = totals.saved_values;
         result["tensors"] = totals.tensors;
         result["json_bytes"] = totals.json_bytes;

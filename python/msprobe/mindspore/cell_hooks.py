@@ -8,6 +8,7 @@ import weakref
 from mindspore import nn
 
 from msprobe.core.common.log import logger
+from msprobe.core.common.text import encodable
 
 
 class CellHooks:
@@ -48,7 +49,7 @@ class CellHooks:
         known = self._known.get(id(cell))
         if known is None or known[0]() is not cell:
             parameters = list(cell._params)
-            hooks = self._session.module_hooks(path, type(cell).__name__, parameters)
+            hooks = self._session.module_hooks(encodable(path), encodable(type(cell).__name__), [encodable(name) for name in parameters])
             known = self._known[id(cell)] = weakref.ref(cell), hooks, parameters
         _, (index, before, after), parameters = known
         if id(cell) not in self._hooked:

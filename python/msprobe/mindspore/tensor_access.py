@@ -18,7 +18,7 @@ def add_gradients(a, b):
 
 
 def describe(tensor, _statistics=None):
-    """(type text, dtype text, shape, None, value, None, None, failure text or None).
+    """(type text, dtype text, shape, None, value, None, None, failure text or None, 0).
 
     Called for everything but plain tensors in host memory: those of devices, and subclasses. The value is a plain host tensor,
     or None.
@@ -29,7 +29,7 @@ def describe(tensor, _statistics=None):
             value = _host_copy(tensor)
     except Exception as error:
         failure = "statistics of a tensor are null: %s: %s" % (type(error).__name__, error)
-    return "mindspore.Tensor", str(tensor.dtype), tuple(tensor.shape), None, value, None, None, failure
+    return "mindspore.Tensor", str(tensor.dtype), tuple(tensor.shape), None, value, None, None, failure, 0
 
 
 def _host_copy(tensor):
