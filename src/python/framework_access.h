@@ -87,6 +87,8 @@ class FrameworkAccess {
   virtual bool RecordsWholeNodes() const = 0;
   /// Whether tensors given by keyword have their places among the gradients of a call's inputs.
   virtual bool RecordsGradientsOfKeywords() const = 0;
+  /// Whether a tensor's hook may be taken off while it is called.
+  virtual bool MayRemoveRunningHooks() const { return true; }
   /// Sum of two gradients of one input; a new tensor.
   virtual Object AddGradients(PyObject* a, PyObject* b) const = 0;
   /// A parameter's gradient when its hook is called with `argument`, or None.

@@ -18,3 +18,9 @@ def debugger_class():
     from msprobe.mindspore import PrecisionDebugger
 
     return PrecisionDebugger
+
+
+@pytest.fixture(autouse=True)
+def _working_folder(tmp_path, monkeypatch):
+    """MindSpore leaves files where it runs."""
+    monkeypatch.chdir(tmp_path)
