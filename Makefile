@@ -20,7 +20,7 @@ tidy: build/.packages
 	@find src -name '*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p build/dev --quiet \
 	  --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ambiguous-reversed-operator 2>/dev/null
 
-.PHONY: tidy demo test test-all test-cpp test-python test-old-torch test-sanitizers format format-check build bench bench-peer bench-collection wheel clean
+.PHONY: tidy demo demo-mindspore test test-all test-cpp test-python test-mindspore test-old-torch test-sanitizers format format-check build bench bench-peer bench-collection wheel clean
 
 build: build/.installed
 
@@ -46,7 +46,10 @@ build/.installed: $(VENV)/.ready $(SOURCES)
 demo: build
 	@$(BIN)/python examples/demo.py
 
-test: build format-check test-cpp test-python test-old-torch
+demo-mindspore: build
+	@$(BIN)/python examples/demo_mindspore.py
+
+test: build format-check test-cpp test-python test-mindspore test-old-torch
 
 test-cpp: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
@@ -54,11 +57,16 @@ test-cpp: build
 test-python: build
 	$(BIN)/python -m pytest -m "not slow"
 
+# A process of its own: MindSpore and torch each bring threads and libraries of their own along.
+test-mindspore: build
+	$(BIN)/python -m pytest -m "not slow" tests/mindspore
+
 test-old-torch: build
 	@scripts/test_old_torch.sh $(BIN)/python
 
 test-all: test tidy test-sanitizers
 	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow tests/mindspore; test $$? -eq 0 -o $$? -eq 5
 
 test-sanitizers: build
 	@for preset in asan tsan; do \

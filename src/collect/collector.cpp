@@ -172,8 +172,9 @@ bool Collector::AdmitBackward(const Call& call, ModuleCall* parent) {
   return filter_.Admit(call.Name(Direction::kBackward)) && data_mode().backward;
 }
 
-void Collector::Describe(TensorElement& tensor, const TensorView& view, std::string_view data_name) {
-  SetStatistics(tensor, ComputeStatistics(view), framework_);
+void Collector::Describe(TensorElement& tensor, const TensorView& view, std::string_view data_name,
+                         std::uint64_t zeros) {
+  SetStatistics(tensor, WithZeros(ComputeStatistics(view), view, zeros), framework_);
   if (settings_.summary_mode == SummaryMode::kMd5) {
     const std::array<char, 8> text = ChecksumText(TensorChecksum(view));
     tensor.md5.assign(text.data(), text.size());

@@ -89,7 +89,8 @@ class Collector {
   const DataMode& data_mode() const { return filter_.data_mode(); }
 
   /// Fills statistics and checksum of `tensor` from its memory and, unless `data_name` is empty, queues its file.
-  void Describe(TensorElement& tensor, const TensorView& view, std::string_view data_name);
+  /// `zeros`: how many more the tensor has that are not in its memory.
+  void Describe(TensorElement& tensor, const TensorView& view, std::string_view data_name, std::uint64_t zeros = 0);
   /// In task tensor, saves what has no statistics, a text array, as the content of an .npy file.
   void SaveContent(TensorElement& tensor, std::string_view content, std::string_view data_name);
   /// `tensor.late` will be known when `source` has been read; records wait for it, in order. One source per collector.

@@ -92,6 +92,16 @@ Status SetAside(const std::string& path, std::string& warning) {
   return {};
 }
 
+Error NotOpened(const std::string& path) {
+  Error failure = Failed("open the folder", path);
+  struct stat info {};
+  if (lstat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
+    failure.message = path + " is a " + (S_ISLNK(info.st_mode) ? "link" : "file") +
+                      ", where a folder is to be made; remove it or choose another dump_path";
+  }
+  return failure;
+}
+
 }  // namespace
 
 Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::int64_t step,
@@ -122,7 +132,7 @@ Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::i
         continue;
       }
       if (errno != EWOULDBLOCK) {
-        return Failed("open the folder", path);
+        return NotOpened(path);
       }
       name = ProcessName(rank);
       result.warning_ = "another running process writes to " + path + "; this one writes to " + name;

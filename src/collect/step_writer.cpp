@@ -71,6 +71,8 @@ void StepWriter::Add(FinishedRecord record) {
     const std::lock_guard lock(mutex_);
     if (unwritten_bytes_ > 0 && unwritten_bytes_ + pending_bytes_ > kMostUnwritten) {
       ++dropped_records_;
+      ++totals_.lost;
+      ++(record.is_saved_value ? totals_.saved_values : totals_.records);
       return;
     }
     Pending::Entry entry{};
@@ -118,7 +120,9 @@ void StepWriter::AddTreeEntry(TreeEntry entry) {
 
 StepTotals StepWriter::totals() const {
   const std::lock_guard lock(mutex_);
-  return totals_;
+  StepTotals totals = totals_;
+  totals.lost += unwritten_records_;
+  return totals;
 }
 
 bool StepWriter::SaveTensor(std::string_view name, const TensorView& view) {
@@ -158,10 +162,18 @@ void StepWriter::RemoveTensors(const std::vector<std::string>& names) {
   const std::vector<TensorFilePool::Failure> failures = pool_->WaitAll();
   if (!failures.empty()) {
     const std::lock_guard lock(mutex_);
+    CountFailures(failures);
     DropNamesOf(failures, pending_);
   }
   for (const std::string& name : names) {
     ::unlink(JoinPath(tensor_folder_, name).c_str());
+  }
+}
+
+void StepWriter::CountFailures(const std::vector<TensorFilePool::Failure>& failures) {
+  for (const TensorFilePool::Failure& failure : failures) {
+    --totals_.tensor_files;
+    totals_.tensor_bytes -= failure.bytes;
   }
 }
 
@@ -204,19 +216,33 @@ void StepWriter::LeaveToParent(std::unique_ptr<StepWriter> writer) {
   }
 }
 
-Status StepWriter::HandOn(const Pending& records) {
-  Status handed_on;
+Status StepWriter::HandOn(const Pending& records, std::uint64_t& unwritten) {
+  Status status;
   const std::string_view text = records.text;
+  std::size_t written_to = 0;
+  unwritten = records.entries.size();
+  std::uint64_t in_part = 0;
   for (const Pending::Entry& entry : records.entries) {
     const std::string_view name = text.substr(entry.begin, entry.name_end - entry.begin);
     const std::string_view record = text.substr(entry.name_end, entry.record_end - entry.name_end);
     if (!entry.is_saved_value) {
       journals_.AddRecord(name, record, text.substr(entry.record_end, entry.stack_end - entry.record_end), entry.tree);
     } else if (Status added = journals_.AddSaved(name, record); !added.ok()) {
-      handed_on = std::move(added);
+      status = std::move(added);
+    }
+    ++in_part;
+    // In parts: what fits on a disk that is nearly full gets there.
+    if (status.ok() && entry.stack_end - written_to >= kFlushBytes) {
+      status = journals_.Flush();
+      written_to = entry.stack_end;
+      unwritten -= status.ok() ? std::exchange(in_part, 0) : 0;
     }
   }
-  return handed_on;
+  if (Status flushed = journals_.Flush(); !flushed.ok()) {
+    return flushed;
+  }
+  unwritten = 0;
+  return status;
 }
 
 Status StepWriter::Flush() {
@@ -230,22 +256,23 @@ Status StepWriter::Flush() {
   // A record that names a tensor file is written only when that file is in place.
   if (const std::vector<TensorFilePool::Failure> failures = pool_->WaitAll(); !failures.empty()) {
     const std::lock_guard lock(mutex_);
+    CountFailures(failures);
     DropNamesOf(failures, flushed_);
     DropNamesOf(failures, pending_);
   }
-  Status written = HandOn(flushed_);
+  std::uint64_t unwritten = 0;
+  const Status written = HandOn(flushed_, unwritten);
   flushed_.text.clear();
   flushed_.entries.clear();
-  if (Status flushed = journals_.Flush(); !flushed.ok()) {
-    written = std::move(flushed);
-  }
   const std::lock_guard lock(mutex_);
   if (!written.ok()) {
     unwritten_bytes_ += bytes;
+    unwritten_records_ += unwritten;
     timer_.Arm(kRetryInterval);
     return written;
   }
   unwritten_bytes_ = 0;
+  unwritten_records_ = 0;
   if (bytes != 0) {
     CheckFolder();  // writing to a file that somebody has deleted succeeds
   }
@@ -273,6 +300,7 @@ Result<std::string> StepWriter::AdoptRank(std::int64_t rank) {
   // Files on their way have the old path.
   if (const std::vector<TensorFilePool::Failure> failures = pool_->WaitAll(); !failures.empty()) {
     const std::lock_guard lock(mutex_);
+    CountFailures(failures);
     DropNamesOf(failures, pending_);
   }
   if (Status renamed = directory_.AdoptRank(rank); !renamed.ok()) {

@@ -41,6 +41,7 @@ struct StepTotals {
   std::uint64_t json_bytes = 0;
   std::uint64_t tensor_files = 0;
   std::uint64_t tensor_bytes = 0;  ///< of the tensors in files
+  std::uint64_t lost = 0;          ///< records and saved values, counted above, that no file has taken so far
 };
 
 /// Writes the files of one step of one process: dump.json, stack.json, construct.json and tensor files. Records are
@@ -94,7 +95,9 @@ class StepWriter {
   void CheckFolder();
   void CountTensorFile(const TensorView& view);
   void DropNamesOf(const std::vector<TensorFilePool::Failure>& failures, Pending& records);
-  Status HandOn(const Pending& records);
+  void CountFailures(const std::vector<TensorFilePool::Failure>& failures);
+  /// `unwritten`: how many of the records the disk did not take.
+  Status HandOn(const Pending& records, std::uint64_t& unwritten);
 
   StepDirectory directory_;
   std::string tensor_folder_;
@@ -112,6 +115,7 @@ class StepWriter {
   std::size_t pending_bytes_ = 0;
   std::size_t unwritten_bytes_ = 0;  ///< handed to the journals, but the disk did not take them
   StepTotals totals_;
+  std::uint64_t unwritten_records_ = 0;  ///< the same, counted
   std::uint64_t dropped_records_ = 0;
   std::optional<Error> failure_;
 

@@ -32,7 +32,8 @@ void TensorFilePool::Write(const std::string& path, const TensorView& view) {
   if (!written.ok()) {
     const std::lock_guard lock(mutex_);
     healthy_ = false;
-    failures_.push_back({path, written.error().message});
+    failures_.push_back(
+        {path, written.error().message, static_cast<std::uint64_t>(ElementCount(view)) * ItemSize(view.dtype)});
   }
 }
 

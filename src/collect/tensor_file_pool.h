@@ -37,6 +37,7 @@ class TensorFilePool {
   struct Failure {
     std::string path;
     std::string message;
+    std::uint64_t bytes;  ///< of the tensor
   };
   /// Waits until every file accepted so far is in place; returns the files that could not be written since the last
   /// call.

@@ -43,7 +43,7 @@ Result<CommonKeys> ReadCommonKeys(const JsonSection& root) {
   std::string unused_text;
   bool unused_flag = false;
   bool is_deterministic = false;
-  const bool valid = Take(root.Choice("task", "", kKnownTasks), keys.task, status) &&
+  const bool valid = Take(root.Choice("task", "", kKnownTasks, kOfferedTasks), keys.task, status) &&
                      Take(root.Choice("level", "", kKnownLevels), keys.level, status) &&
                      Take(root.Text("dump_path", ""), keys.dump_path, status) &&
                      Take(ReadNumberList(root, "rank"), keys.ranks, status) &&
@@ -54,6 +54,7 @@ Result<CommonKeys> ReadCommonKeys(const JsonSection& root) {
                      Take(root.Boolean("async_dump", false), keys.async_dump, status) &&
                      Take(root.Boolean("dump_enable", true), unused_flag, status) &&
                      Take(root.Boolean("extra_info", true), keys.extra_info, status) &&
+                     Take(root.Boolean("pynative_synchronize", true), keys.pynative_synchronize, status) &&
                      Take(root.Choice("precision", "low", kPrecisions), unused_text, status) &&
                      Take(root.Choice("risk_level", "ALL", kRiskLevels), keys.risk_level, status) &&
                      Take(root.Text("acl_config", ""), keys.acl_config, status) &&

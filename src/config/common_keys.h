@@ -20,6 +20,7 @@ struct CommonKeys {
   std::optional<std::int64_t> seed;
   std::optional<bool> is_deterministic;
   bool extra_info = true;
+  bool pynative_synchronize = true;
   std::string acl_config;
   bool async_dump = false;
   std::string risk_level;

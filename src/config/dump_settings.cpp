@@ -14,6 +14,7 @@
 #include "config/common_keys.h"
 #include "config/defaults.h"
 #include "config/json_document.h"
+#include "config/kernel_dump_keys.h"
 #include "config/known_keys.h"
 #include "config/number_list.h"
 #include "config/scope.h"
@@ -65,11 +66,12 @@ Level ParseLevel(std::string_view name) {
 
 // The argument if it is not empty, else the file's value, else the default.
 Result<std::string> ChooseName(const std::optional<std::string>& argument, const std::string& from_file,
-                               std::string_view otherwise, std::span<const std::string_view> known, const char* key) {
+                               std::string_view otherwise, std::span<const std::string_view> known, const char* key,
+                               std::span<const std::string_view> offered) {
   if (!argument || argument->empty()) return from_file.empty() ? std::string(otherwise) : from_file;
   if (std::find(known.begin(), known.end(), *argument) != known.end()) return *argument;
   return Error{ErrorCode::kInput, fmt::format("the argument {} is \"{}\"; it must be {}", key, Excerpt(*argument, 80),
-                                              Alternatives(known))};
+                                              Alternatives(offered))};
 }
 
 Result<DataMode> ReadDataMode(const JsonSection& section) {
@@ -99,9 +101,10 @@ Result<DataMode> ReadDataMode(const JsonSection& section) {
   return mode;
 }
 
-Result<SummaryMode> ReadSummaryMode(const JsonSection& section) {
+Result<SummaryMode> ReadSummaryMode(const JsonSection& section, bool may_be_list) {
   const rapidjson::Value* value = section.Find("summary_mode");
   if (value != nullptr && value->IsArray()) {
+    if (may_be_list) return SummaryMode::kStatistics;
     return Error{
         ErrorCode::kUnsupported,
         section.Bad("summary_mode", "is a list, which is not supported; use \"statistics\" or \"md5\"").message};
@@ -141,8 +144,9 @@ Status ReadOverflowKeys(const JsonSection& section, DumpSettings& settings) {
   return mode.ok() ? Status() : Status(mode.error());
 }
 
-Status ReadValueKeys(const JsonSection& section, DumpSettings& settings) {
-  const Result<SummaryMode> summary_mode = ReadSummaryMode(section);
+Status ReadValueKeys(const JsonSection& section, Framework framework, DumpSettings& settings) {
+  const bool of_kernels = framework == Framework::kMindSpore && settings.level == Level::kL2;
+  const Result<SummaryMode> summary_mode = ReadSummaryMode(section, of_kernels);
   if (!summary_mode.ok()) return summary_mode.error();
   settings.summary_mode = *summary_mode;
   if (settings.task == Task::kStatistics) {
@@ -176,7 +180,7 @@ Status ReadTaskSection(const JsonSection& section, Framework framework, DumpSett
     case Task::kTensor:
       break;
   }
-  return ReadValueKeys(section, settings);
+  return ReadValueKeys(section, framework, settings);
 }
 
 }  // namespace
@@ -192,10 +196,10 @@ Result<DumpSettings> LoadDumpSettings(const DumpSettingsRequest& request, Framew
   Result<CommonKeys> common = ReadCommonKeys(root);
   if (!common.ok()) return common.error();
 
-  Result<std::string> task = ChooseName(request.task, common->task, "statistics", kKnownTasks, "task");
+  Result<std::string> task = ChooseName(request.task, common->task, "statistics", kKnownTasks, "task", kOfferedTasks);
   if (!task.ok()) return task.error();
   if (Status supported = CheckTaskIsSupported(*task); !supported.ok()) return supported.error();
-  Result<std::string> level = ChooseName(request.level, common->level, "L1", kKnownLevels, "level");
+  Result<std::string> level = ChooseName(request.level, common->level, "L1", kKnownLevels, "level", kKnownLevels);
   if (!level.ok()) return level.error();
   settings.task = ParseTask(*task);
   settings.task_name = std::move(*task);
@@ -221,6 +225,7 @@ Result<DumpSettings> LoadDumpSettings(const DumpSettingsRequest& request, Framew
   if (!support_lists.ok()) return support_lists.error();
   settings.support_lists = std::move(*support_lists);
   settings.extra_info = common->extra_info;
+  settings.pynative_synchronize = common->pynative_synchronize;
   settings.custom_op_namespaces = std::move(common->custom_op_namespaces);
   settings.seed = common->seed;
   settings.is_deterministic = common->is_deterministic;
@@ -231,7 +236,11 @@ Result<DumpSettings> LoadDumpSettings(const DumpSettingsRequest& request, Framew
   if (Status combined = CheckCombinations(*common, *section, framework, settings); !combined.ok()) {
     return combined.error();
   }
-  if (Status keys = CheckUnsupportedKeys(root, *section, framework, settings.warnings); !keys.ok()) return keys.error();
+  if (framework == Framework::kMindSpore && settings.level == Level::kL2) {
+    if (Status kernels = ReadKernelDumpKeys(root, *section, request, settings); !kernels.ok()) return kernels.error();
+  }
+  if (Status keys = CheckUnsupportedKeys(root, *section, framework, settings.level, settings.warnings); !keys.ok())
+    return keys.error();
   return settings;
 }
 

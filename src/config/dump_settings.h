@@ -31,6 +31,18 @@ struct DataMode {
   bool parameter_gradients() const { return backward_output(); }
 };
 
+/// What level L2 of MindSpore hands on to the framework as it was given (mindspore_dump.md 9).
+struct KernelDumpKeys {
+  std::vector<std::int64_t> steps;  ///< in the order of the file, as are ranks
+  std::vector<std::int64_t> ranks;
+  /// "max", "mean", "md5", ...; absent where summary_mode is not in the file.
+  std::optional<std::vector<std::string>> statistics;
+  std::string device;     ///< where statistics are computed, "host" or "device"; "" where it is not in the file
+  std::string precision;  ///< "high" or "low"; "" where it is not in the file
+  std::string check_mode = "all";
+  bool async_dump = false;
+};
+
 /// A validated config.json with the constructor's arguments on top (config.md 1.2: argument that is not None > file >
 /// packaged default). `dump_path` is absolute.
 struct DumpSettings {
@@ -48,12 +60,14 @@ struct DumpSettings {
   std::vector<std::string> tensor_list;  ///< task statistics: records whose tensors become files all the same
   RiskLevel risk_level = RiskLevel::kAll;
   std::string kernel_name;  ///< PyTorch level L2: the API call whose kernels are dumped
+  KernelDumpKeys kernels;   ///< MindSpore level L2
   std::string acl_config;   ///< PyTorch level L2: configuration file for the device's dump, absolute; empty: made by us
   std::vector<std::string> support_lists;         ///< overlay files, absolute paths
   std::vector<std::string> custom_op_namespaces;  ///< of torch.ops, whose operators are recorded too
   std::string file_format = "npy";
   std::int64_t overflow_nums = 1;  ///< records of task overflow_check until collecting ends; -1: no limit
   bool extra_info = true;
+  bool pynative_synchronize = true;  ///< MindSpore on a CPU: whether the tool may set it (decisions 43)
   std::optional<std::int64_t> seed;      ///< only if the file says so explicitly
   std::optional<bool> is_deterministic;  ///< only if the file says so explicitly
 

@@ -145,14 +145,16 @@ Result<std::vector<std::string>> JsonSection::TextList(std::string_view key) con
 }
 
 Result<std::string> JsonSection::Choice(std::string_view key, std::string_view otherwise,
-                                        std::span<const std::string_view> allowed) const {
+                                        std::span<const std::string_view> allowed,
+                                        std::span<const std::string_view> offered) const {
   Result<std::string> text = Text(key, otherwise);
   if (!text.ok()) return text;
   if (text->empty()) return std::string(otherwise);
   for (const std::string_view choice : allowed) {
     if (*text == choice) return text;
   }
-  return Bad(key, fmt::format("is \"{}\"; it must be {}", Excerpt(*text, 80), Alternatives(allowed)));
+  return Bad(key, fmt::format("is \"{}\"; it must be {}", Excerpt(*text, 80),
+                              Alternatives(offered.empty() ? allowed : offered)));
 }
 
 std::vector<std::string> JsonSection::Keys() const {

@@ -39,9 +39,11 @@ class JsonSection {
   Result<std::optional<std::int64_t>> Integer(std::string_view key, std::int64_t minimum, std::int64_t maximum) const;
   Result<std::vector<std::string>> TextList(std::string_view key) const;
 
-  /// One of `allowed`; "" counts as missing (config.md 2.2).
+  /// One of `allowed`, of which an error names those that are `offered` (all, if none are); "" counts as missing
+  /// (config.md 2.2).
   Result<std::string> Choice(std::string_view key, std::string_view otherwise,
-                             std::span<const std::string_view> allowed) const;
+                             std::span<const std::string_view> allowed,
+                             std::span<const std::string_view> offered = {}) const;
 
   std::vector<std::string> Keys() const;
 

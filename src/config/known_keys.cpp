@@ -24,6 +24,7 @@ const std::vector<std::string>& TopLevelKeys() {
                                     "async_dump",
                                     "precision",
                                     "extra_info",
+                                    "pynative_synchronize",
                                     "risk_level",
                                     "dump_enable",
                                     "custom_op_namespaces",

@@ -45,8 +45,21 @@ std::string WrongElement(const rapidjson::Value& value) {
                      Describe(value), kLargest);
 }
 
+std::vector<std::int64_t> ExpandAsGiven(const std::vector<Range>& ranges) {
+  std::vector<std::int64_t> numbers;
+  std::vector<bool> seen(kLargest + 1);
+  for (const Range& range : ranges) {
+    for (std::int64_t number = range.first; number <= range.last; ++number) {
+      if (!seen[static_cast<std::size_t>(number)]) numbers.push_back(number);
+      seen[static_cast<std::size_t>(number)] = true;
+    }
+  }
+  return numbers;
+}
+
 // Overlapping ranges are merged first, so that the cost does not grow with their sum.
-std::vector<std::int64_t> Expand(std::vector<Range> ranges) {
+std::vector<std::int64_t> Expand(std::vector<Range> ranges, Order order) {
+  if (order == Order::kAsGiven) return ExpandAsGiven(ranges);
   std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.first < b.first; });
   std::vector<std::int64_t> numbers;
   std::int64_t next = 0;
@@ -58,7 +71,7 @@ std::vector<std::int64_t> Expand(std::vector<Range> ranges) {
 
 }  // namespace
 
-Result<std::vector<std::int64_t>> ReadNumberList(const JsonSection& section, std::string_view key) {
+Result<std::vector<std::int64_t>> ReadNumberList(const JsonSection& section, std::string_view key, Order order) {
   const rapidjson::Value* value = section.Find(key);
   if (value == nullptr) return std::vector<std::int64_t>();
   if (!value->IsArray()) {
@@ -72,10 +85,11 @@ Result<std::vector<std::int64_t>> ReadNumberList(const JsonSection& section, std
     if (!range) return section.Bad(key, WrongElement(item));
     ranges.push_back(*range);
   }
-  return Expand(std::move(ranges));
+  return Expand(std::move(ranges), order);
 }
 
-Result<std::vector<std::int64_t>> ParseNumberList(const std::vector<std::string>& elements, const std::string& name) {
+Result<std::vector<std::int64_t>> ParseNumberList(const std::vector<std::string>& elements, const std::string& name,
+                                                  Order order) {
   if (elements.size() > kMostElements) {
     return Error{ErrorCode::kInput,
                  fmt::format("{} has more than 1000000 elements; use ranges such as \"0-99\"", name)};
@@ -92,7 +106,7 @@ Result<std::vector<std::int64_t>> ParseNumberList(const std::vector<std::string>
     if (!range) return Error{ErrorCode::kInput, name + " " + WrongElement(document)};
     ranges.push_back(*range);
   }
-  return Expand(std::move(ranges));
+  return Expand(std::move(ranges), order);
 }
 
 }  // namespace msprobe

@@ -59,12 +59,13 @@ bool Applies(const rapidjson::Value& value, When when) {
 
 }  // namespace
 
-Status CheckUnsupportedKeys(const JsonSection& root, const JsonSection& section, Framework framework,
+Status CheckUnsupportedKeys(const JsonSection& root, const JsonSection& section, Framework framework, Level level,
                             std::vector<std::string>& warnings) {
+  const bool goes_to_framework = framework == Framework::kMindSpore && level == Level::kL2;
   for (const UnsupportedKey& entry : kUnsupportedKeys) {
     const JsonSection& place = entry.where == Where::kRoot ? root : section;
     const rapidjson::Value* value = place.Find(entry.key);
-    if (value == nullptr || !Applies(*value, entry.when)) continue;
+    if (value == nullptr || !Applies(*value, entry.when) || (goes_to_framework && entry.key == "async_dump")) continue;
     Error error = place.Bad(entry.key, std::string(entry.text));
     if (entry.then == Then::kRefuse) return Error{ErrorCode::kUnsupported, std::move(error.message)};
     warnings.push_back(std::move(error.message));

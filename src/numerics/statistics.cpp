@@ -226,7 +226,55 @@ Statistics FloatingStatistics(const TensorView& view, Statistics statistics) {
   return statistics;
 }
 
+/// The kernels see no difference between the zeros.
+bool IsNegativeZero(const TensorView& view, const StatisticValue& value) {
+  const double* number = std::get_if<double>(&value);
+  if (number == nullptr || *number != 0.0 || IsComplex(view.dtype)) {
+    return false;
+  }
+  const auto* bytes = static_cast<const unsigned char*>(view.data);
+  return (bytes[ItemSize(view.dtype) - 1] & 0x80U) != 0;  // the sign is the highest bit
+}
+
 }  // namespace
+
+Statistics WithZeros(Statistics statistics, const TensorView& view, std::uint64_t zeros) {
+  if (zeros == 0) {
+    return statistics;
+  }
+  const auto stored = static_cast<double>(statistics.element_count);
+  if (statistics.element_count == 0) {
+    const std::byte zero[16] = {};
+    statistics = ComputeStatistics(TensorView{zero, view.dtype, {}, {}});
+    statistics.element_count = zeros;
+    return statistics;
+  }
+  statistics.element_count += zeros;
+  if (view.dtype == DType::kBool) {
+    statistics.min = false;
+    return statistics;
+  }
+  const auto widen = [](StatisticValue& value, bool is_max) {
+    std::visit(
+        [&](auto& held) {
+          using T = std::decay_t<decltype(held)>;
+          if constexpr (std::is_arithmetic_v<T>) {
+            if (is_max ? held < T{0} : held > T{0}) {
+              held = T{0};
+            }
+          }
+        },
+        value);
+  };
+  widen(statistics.max, true);
+  widen(statistics.min, false);
+  if (double* mean = std::get_if<double>(&statistics.mean)) {
+    *mean *= stored / static_cast<double>(statistics.element_count);
+  }
+  statistics.finite_max = std::max(statistics.finite_max, 0.0);
+  statistics.finite_min = std::min(statistics.finite_min, 0.0);
+  return statistics;
+}
 
 Statistics ComputeStatistics(const TensorView& view) {
   Statistics statistics;
@@ -239,6 +287,9 @@ Statistics ComputeStatistics(const TensorView& view) {
   }
   statistics = IsInteger(view.dtype) ? IntegerStatistics(view, statistics) : FloatingStatistics(view, statistics);
   if (view.shape.empty()) {  // 0-dimensional: the value itself
+    if (IsNegativeZero(view, statistics.max)) {
+      statistics.max = statistics.min = -0.0;
+    }
     statistics.mean = statistics.max;
     statistics.norm = statistics.max;
   }

@@ -43,4 +43,7 @@ struct Statistics {
 /// One pass over the tensor, at memory bandwidth for contiguous data.
 Statistics ComputeStatistics(const TensorView& view);
 
+/// Those of a tensor that has `zeros` zeros more than the elements in `view`, which `statistics` are of: a sparse one.
+Statistics WithZeros(Statistics statistics, const TensorView& view, std::uint64_t zeros);
+
 }  // namespace msprobe

@@ -50,10 +50,14 @@ class CallableType {
     static PyMemberDef members[] = {
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(Instance, vectorcall), READONLY, nullptr},
         {nullptr, 0, 0, 0, nullptr}};
-    PyType_Slot slots[8] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
+    static PyMethodDef methods[] = {
+        {"__reduce__", Reduce, METH_NOARGS, "Copies and pickles, as parts of a model, do nothing and need no tool."},
+        {nullptr, nullptr, 0, nullptr}};
+    PyType_Slot slots[9] = {{Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
                             {Py_tp_call, reinterpret_cast<void*>(call)},
-                            {Py_tp_members, members}};
-    std::size_t count = 3;
+                            {Py_tp_members, members},
+                            {Py_tp_methods, methods}};
+    std::size_t count = 4;
     flags |= Py_TPFLAGS_DEFAULT;
     if (bind != nullptr) {
       slots[count++] = {Py_tp_descr_get, reinterpret_cast<void*>(bind)};
@@ -74,6 +78,16 @@ class CallableType {
     Object type = Checked(PyType_FromSpec(&spec));
     Py_INCREF(type.get());
     type_ = reinterpret_cast<PyTypeObject*>(type.get());
+  }
+
+  /// A function of the standard library that takes anything and returns None.
+  static PyObject* Reduce(PyObject* /*self*/, PyObject* /*ignored*/) {
+    const Object contextlib = Object::Steal(PyImport_ImportModule("contextlib"));
+    const Object context =
+        contextlib ? Object::Steal(PyObject_CallMethod(contextlib.get(), "nullcontext", nullptr)) : Object();
+    const Object builtins = Object::Steal(PyImport_ImportModule("builtins"));
+    const Object getter = builtins ? Object::Steal(PyObject_GetAttrString(builtins.get(), "getattr")) : Object();
+    return context && getter ? Py_BuildValue("O(Os)", getter.get(), context.get(), "__exit__") : nullptr;
   }
 
   static PyObject* GetWrapped(PyObject* self, void* /*closure*/) {

@@ -46,7 +46,6 @@ void BindCollect(nb::module_& m) {
       .def_prop_ro("step", [](DumpSession& s) { return s.collector().step(); })
       .def_prop_ro("collecting", [](DumpSession& s) { return s.collector().collecting(); })
       .def_prop_ro("folder", &DumpSession::Folder)
-      .def_prop_ro("record_count", [](DumpSession& s) { return s.collector().totals().records; })
       .def("step_selected", [](DumpSession& s) { return s.collector().StepSelected(); })
       .def("steps_exhausted", [](DumpSession& s) { return s.collector().StepsExhausted(); })
       .def(

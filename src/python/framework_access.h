@@ -17,7 +17,8 @@ namespace msprobe {
 /// Under which names a framework offers what is read of a tensor and of its autograd graph, interned once.
 struct FrameworkNames {
   PyObject *requires_grad, *node, *output_number, *next_functions, *sequence_number, *register_hook, *register_prehook,
-      *storage_offset, *data_ptr, *dtype, *shape, *stride;
+      *storage_offset, *data_ptr, *dtype, *shape, *stride,
+      *parameters;  ///< a module's own, a dict
 };
 
 /// A name that lives as long as the process. Throws PythonError.
@@ -86,6 +87,8 @@ class FrameworkAccess {
   virtual bool RecordsWholeNodes() const = 0;
   /// Whether tensors given by keyword have their places among the gradients of a call's inputs.
   virtual bool RecordsGradientsOfKeywords() const = 0;
+  /// Whether a tensor's hook may be taken off while it is called.
+  virtual bool MayRemoveRunningHooks() const { return true; }
   /// Sum of two gradients of one input; a new tensor.
   virtual Object AddGradients(PyObject* a, PyObject* b) const = 0;
   /// A parameter's gradient when its hook is called with `argument`, or None.

@@ -20,7 +20,7 @@ PyObject* Bind(PyObject* self, PyObject* instance, PyObject* /*owner*/) {
 
 /// Everything else (`__name__`, `__doc__`, `__wrapped__`, ...) is the original's.
 PyObject* Attribute(PyObject* self, PyObject* name) {
-  for (const char* of_original : {"__doc__", "__module__"}) {  // every type has its own
+  for (const char* of_original : {"__doc__", "__module__", "__class__"}) {  // every type has its own
     if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, of_original) == 0) {
       return PyObject_GetAttr(Original(self), name);
     }
@@ -43,13 +43,33 @@ PyObject* Compare(PyObject* self, PyObject* other, int operation) {
 
 Py_hash_t Hash(PyObject* self) { return PyObject_Hash(Original(self)); }
 
+/// Whether a Python function's module and qualified name lead to the stand-in: the place was replaced, not another name.
+bool StandsAtItsPlace(PyObject* self) {
+  const Object module_name = Object::Steal(PyObject_GetAttrString(Original(self), "__module__"));
+  const Object name = Object::Steal(PyObject_GetAttrString(Original(self), "__qualname__"));
+  const Object module = module_name ? Object::Steal(PyImport_GetModule(module_name.get())) : Object();
+  const Object dot = Object::Steal(PyUnicode_FromString("."));
+  const Object parts = name && dot ? Object::Steal(PyUnicode_Split(name.get(), dot.get(), -1)) : Object();
+  Object found = module;
+  for (Py_ssize_t i = 0; parts && found && i < PyList_GET_SIZE(parts.get()); ++i) {
+    found = Object::Steal(PyObject_GetAttr(found.get(), PyList_GET_ITEM(parts.get(), i)));
+  }
+  PyErr_Clear();
+  return found.get() == self || !module;
+}
+
 /// Copies and pickles refer to the method by its place, as those of the original do: what is found there when they are
 /// read back, with the tool or without it.
 PyObject* Reduce(PyObject* self, PyObject* /*protocol*/) {
   Object owner = Object::Steal(PyObject_GetAttrString(Original(self), "__objclass__"));
   if (!owner) {  // a Python function: by its qualified name
     PyErr_Clear();
-    return PyObject_GetAttrString(Original(self), "__qualname__");
+    if (StandsAtItsPlace(self)) {
+      return PyObject_GetAttrString(Original(self), "__qualname__");
+    }
+    const Object copy = Object::Steal(PyImport_ImportModule("copy"));  // copy.copy gives functions back as they are
+    const Object same = copy ? Object::Steal(PyObject_GetAttrString(copy.get(), "copy")) : Object();
+    return same ? Py_BuildValue("O(O)", same.get(), Original(self)) : nullptr;
   }
   Object name = Object::Steal(PyObject_GetAttrString(Original(self), "__name__"));
   Object builtins = Object::Steal(PyImport_ImportModule("builtins"));

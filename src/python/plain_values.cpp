@@ -149,6 +149,12 @@ std::optional<Element> CapturePlainValue(const FrameworkAccess& framework, PyObj
   if (value == Py_Ellipsis) {
     return Typed("ellipsis", std::string("..."));
   }
+  if (PyComplex_Check(value)) {
+    ElementList parts;
+    parts.emplace_back(PyComplex_RealAsDouble(value));
+    parts.emplace_back(PyComplex_ImagAsDouble(value));
+    return Typed("complex", std::move(parts));
+  }
   // An enum or other subclass of a number or text counts as one.
   if (PyLong_Check(value)) {
     return TypedInteger(value);

@@ -47,6 +47,8 @@ struct Recording {
   std::uint64_t next_backward_id = 0;
   /// Of values that the user has saved; some are still to come.
   std::vector<std::shared_ptr<SavedGradients>> saved_gradients;
+  /// Written, but their hooks are still to be taken off.
+  std::vector<std::shared_ptr<SavedGradients>> written_gradients;
   std::uint64_t unreached_inputs = 0;  ///< calls whose input gradients cannot be told from the graph (decisions 4)
   bool collects_stacks = true;
   ModuleCalls modules;

@@ -74,6 +74,8 @@ nb::object ReplayValues::Make(const Argument& argument, const nb::list& tensors,
       return nb::borrow(tensors[argument.tensor]);
     case Kind::kEllipsis:
       return nb::ellipsis();
+    case Kind::kComplex:
+      return Checked(PyComplex_FromDoubles(argument.items[0].number, argument.items[1].number));
     case Kind::kDType:
       return torch_.attr(device.is_none() && !argument.bench_text.empty() ? argument.bench_text.c_str()
                                                                           : argument.text.c_str());

@@ -36,7 +36,6 @@ class SavedGradients {
     return ++arrived_ == handles_.size();
   }
   void Write() {
-    RemoveHooks();
     recording_->collector.AddSavedValue(full_name_, std::move(tree_));
   }
   void RemoveHooks() {
@@ -128,6 +127,11 @@ PyObject* CallGradientHook(PyObject* self, PyObject* const* arguments, std::size
     if (gradients->Set(position, arguments[0])) {
       std::erase(recording.saved_gradients, gradients);
       gradients->Write();
+      if (recording.framework.MayRemoveRunningHooks()) {
+        gradients->RemoveHooks();
+      } else {
+        recording.written_gradients.push_back(gradients);
+      }
     }
   });
   if (outcome == Outcome::kInterrupted) {
@@ -181,7 +185,9 @@ void SaveValue(const std::shared_ptr<Recording>& recording, const std::string& n
 void FinishSavedGradients(Recording& recording) {
   for (const std::shared_ptr<SavedGradients>& gradients : std::exchange(recording.saved_gradients, {})) {
     gradients->Write();
+    gradients->RemoveHooks();
   }
+  recording.written_gradients.clear();  // takes their hooks off
 }
 
 void ForgetSavedGradients(Recording& recording) {

@@ -1,9 +1,11 @@
 #include "python/value_capture.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "python/container_items.h"
@@ -151,6 +153,55 @@ void ValueCapture::CountUnsupported(PyObject* value) {
   }
 }
 
+namespace {
+
+/// Texts of a dict's keys, for JSON and for file names. Two keys with one text (1 and "1") are told apart; so are the
+/// files of {"a.b": x} and {"a": {"b": x}}.
+class KeyTexts {
+ public:
+  struct Key {
+    std::string text;
+    std::string in_file;
+  };
+  explicit KeyTexts(PyObject* items) {
+    bool may_clash = false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); ++i) {
+      PyObject* key = PyTuple_GET_ITEM(PyList_GET_ITEM(items, i), 0);
+      std::string text = TextOf(key);
+      may_clash = may_clash || PyUnicode_CheckExact(key) == 0 || text.find('.') != std::string::npos;
+      keys_.push_back({text, text});
+    }
+    if (may_clash) {
+      TellApart();
+    }
+  }
+  Key& operator[](Py_ssize_t i) { return keys_[static_cast<std::size_t>(i)]; }
+
+ private:
+  void TellApart() {
+    std::unordered_set<std::string> taken;
+    for (Key& key : keys_) {
+      const std::string text = key.text;
+      for (int n = 2; !taken.insert(key.text).second; ++n) {
+        key.text = text + "#" + std::to_string(n);
+      }
+      key.in_file = key.text;
+    }
+    for (Key& key : keys_) {
+      for (std::size_t dot = key.text.find('.'); dot != std::string::npos; dot = key.text.find('.', dot + 1)) {
+        if (taken.count(key.text.substr(0, dot)) != 0) {
+          std::replace(key.in_file.begin(), key.in_file.end(), '.', '/');  // becomes '_', and the name gets a hash
+          break;
+        }
+      }
+    }
+  }
+
+  std::vector<Key> keys_;
+};
+
+}  // namespace
+
 Element ValueCapture::CaptureKeyed(PyObject* value, const std::string& file_stem, ContainerPath& path) {
   const Object items = KeyedItems(value);
   if (!items) {
@@ -163,13 +214,13 @@ Element ValueCapture::CaptureKeyed(PyObject* value, const std::string& file_stem
   const Leaving leaving{path};
   ElementObject object;
   object.reserve(static_cast<std::size_t>(PyList_GET_SIZE(items.get())));
+  KeyTexts keys(items.get());
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()) && path.Spend(); ++i) {
-    PyObject* pair = PyList_GET_ITEM(items.get(), i);
-    std::string key = TextOf(PyTuple_GET_ITEM(pair, 0));
+    KeyTexts::Key& key = keys[i];
     std::string stem = file_stem;
-    AppendPart(stem, key);
-    Element part = CaptureValue(PyTuple_GET_ITEM(pair, 1), std::move(stem), key, path);
-    object.push_back(Member{std::move(key), std::move(part)});
+    AppendPart(stem, key.in_file);
+    Element part = CaptureValue(PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), i), 1), std::move(stem), key.text, path);
+    object.push_back(Member{std::move(key.text), std::move(part)});
   }
   return Element(std::move(object));
 }
@@ -193,7 +244,8 @@ Element ValueCapture::CaptureTensor(PyObject* tensor, std::string_view file_stem
 }
 
 Element ValueCapture::CaptureUnusualTensor(PyObject* tensor, std::string_view file_stem) {
-  // describe() gives (type, dtype, shape, requires_grad, value, further keys or None, layout or None, failure or None).
+  // describe() gives (type, dtype, shape, requires_grad, value, further keys or None, layout or None, failure or None,
+  // zeros that are not among the value).
   Object facts = framework_.DescribeUnusual(
       tensor, collector_.makes_checksums() || !file_stem.empty() ? Py_None : devices_.starter());
   auto element = std::make_unique<TensorElement>();
@@ -213,7 +265,8 @@ Element ValueCapture::CaptureUnusualTensor(PyObject* tensor, std::string_view fi
     devices_.Await(value, *element);
     collector_.AwaitStatistics(devices_);
   } else if (memory) {
-    collector_.Describe(*element, memory->view, file_stem);
+    collector_.Describe(*element, memory->view, file_stem,
+                        PyLong_AsUnsignedLongLongMask(PyTuple_GetItem(facts.get(), 8)));
   } else {
     element->max = element->min = element->mean = element->norm = StatisticValue{};
   }

@@ -23,6 +23,7 @@ struct Argument {
     kDict,   ///< `keys` and `items` in order
     kSlice,  ///< three items: start, stop, step
     kEllipsis,
+    kComplex,       ///< items: real and imaginary part, kFloat
     kSize,          ///< torch.Size of the integer items
     kDType,         ///< `text` is the short name: "float16"
     kDevice,        ///< the device of the side that runs

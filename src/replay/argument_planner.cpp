@@ -100,6 +100,7 @@ class ArgumentPlanner {
   Result<Argument> PlanTyped(const TypedElement& typed, const std::string& position, int depth) {
     const std::string& type = typed.type;
     if (type == "slice") return PlanSlice(typed.value, position, depth);
+    if (type == "complex") return PlanComplex(typed.value, position, depth);
     if (type == "ellipsis") return TextArgument(Argument::Kind::kEllipsis, "");
     if (type == "torch.Size") {
       const ElementList* sizes = typed.value.list();
@@ -130,6 +131,19 @@ class ArgumentPlanner {
       return Fail(position, "a value of type \"" + Excerpt(type, 60) + "\" cannot be rebuilt from its record");
     }
     return Plan(typed.value, position, depth + 1);
+  }
+
+  Result<Argument> PlanComplex(const Element& value, const std::string& position, int depth) {
+    const ElementList* parts = value.list();
+    if (parts == nullptr || parts->size() != 2)
+      return Fail(position, "a complex number needs a real and an imaginary part");
+    auto argument = PlanItems(Argument::Kind::kComplex, *parts, position, depth);
+    if (!argument.ok()) return argument;
+    for (const Argument& part : argument.value().items) {
+      if (part.kind != Argument::Kind::kFloat)
+        return Fail(position, "a complex number holds something else than numbers");
+    }
+    return argument;
   }
 
   Result<Argument> PlanSlice(const Element& value, const std::string& position, int depth) {

@@ -1,93 +1,16 @@
-import json
 import os
-import subprocess
 import sys
 
 import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
-from dump_files import Dump
-
-
-def peer_folder():
-    """Files that the reference tool wrote; tests that need them are skipped where they are not."""
-    path = os.environ.get("MSPROBE_PEER_DIR", os.path.join(ROOT, "..", "shared", "peer"))
-    return path if os.path.isdir(path) else None
+from dump_fixtures import ROOT, configured, fresh_debugger, load_dump, peer, record, run_python  # noqa: E402, F401
 
 
 @pytest.fixture
-def peer():
-    path = peer_folder()
-    if path is None:
-        pytest.skip("the reference tool's files are not here (MSPROBE_PEER_DIR)")
-    return path
-
-
-@pytest.fixture
-def fresh_debugger():
-    """PrecisionDebugger is one per process; each test gets its own and leaves nothing installed."""
+def debugger_class():
     from msprobe.pytorch import PrecisionDebugger
 
-    PrecisionDebugger._instance = None
-    yield PrecisionDebugger
-    instance = PrecisionDebugger._instance
-    if instance is not None:
-        if instance._collection.hooks is not None:
-            instance._collection.hooks.remove()
-        PrecisionDebugger._instance = None
-
-
-@pytest.fixture
-def load_dump():
-    return lambda dump_path, step=0, rank="rank": Dump(os.path.join(str(dump_path), "step%d" % step, rank))
-
-
-@pytest.fixture
-def run_python():
-    """Runs a script in a fresh interpreter; returns (exit code, stdout, stderr)."""
-
-    def run(source, *arguments, **environment):
-        finished = subprocess.run(
-            [sys.executable, "-c", source, *map(str, arguments)], capture_output=True, text=True, timeout=300,
-            env={**os.environ, **environment})
-        return finished.returncode, finished.stdout, finished.stderr
-
-    return run
-
-
-@pytest.fixture
-def configured(fresh_debugger, tmp_path):
-    """A new debugger that dumps to tmp_path / "dump". Task "md5" is statistics with checksums; `top`: other keys of the file."""
-
-    def make(task="statistics", level="L1", top=None, **section):
-        if task == "md5":
-            task, section = "statistics", {"summary_mode": "md5", **section}
-        config = tmp_path / "config.json"
-        config.write_text(json.dumps(
-            {"task": task, "level": level, "dump_path": str(tmp_path / "dump"), task: section, **(top or {})}))
-        fresh_debugger._instance = None
-        return fresh_debugger(str(config))
-
-    return make
-
-
-@pytest.fixture
-def record(configured, load_dump, tmp_path):
-    """Runs a function between start and stop; returns its dump. `prepare` is given the debugger before."""
-
-    def run(function, task="statistics", level="L1", model=None, prepare=None, **section):
-        debugger = configured(task, level, **section)
-        if prepare is not None:
-            prepare(debugger)
-        debugger.start(model)
-        function()
-        debugger.stop()
-        debugger.step()
-        dump = load_dump(tmp_path / "dump")
-        assert dump.errors == ""
-        return dump
-
-    return run
+    return PrecisionDebugger

@@ -160,7 +160,7 @@ def test_start_and_stop_are_allowed_and_not_needed(configured, load_debug, capsy
 
 
 @pytest.mark.parametrize("arguments, words", [
-    ((object(), "x"), "not object"), ((None, "x"), "not NoneType"), ((1, 5), "name must be a string, not 5"), ((1, ""), "name"),
+    ((object(), "x"), "not object"), ((None, "x"), "not NoneType"), ((1, 5), "name must be a string that is not empty, not 5"), ((1, ""), "name"),
     ((1, "x", 1), "save_backward must be a bool")])
 def test_what_cannot_be_saved_is_one_warning(configured, tmp_path, capsys, arguments, words):
     debugger = configured(level="debug")

@@ -1,6 +1,9 @@
 """Levels L0 and mix: records of modules, their tree, parameters, and that nothing of the training changes."""
 
+import copy
+import io
 import json
+import os
 
 import pytest
 import torch
@@ -489,3 +492,75 @@ def test_double_backward(record_model, level):
     dump = record_model(model, step, level=level)
     name = "Functional.linear.2.backward" if level == "L1" else "Module.head.Linear.backward.0"
     assert name in dump.data
+
+
+def test_keys_with_one_text_or_one_file_name_are_told_apart(configured, load_dump, tmp_path):
+    class Same(nn.Module):
+        def forward(self, value):
+            return None
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.same = Same()
+
+        def forward(self, value):
+            return self.same(value)
+
+    debugger, model = configured("tensor", "L0"), Outer()
+    debugger.start(model)
+    model({"a.b": torch.tensor([1.0]), "a": {"b": torch.tensor([2.0])}, 1: torch.tensor([3.0]), "1": torch.tensor([4.0]),
+           "c.d": torch.tensor([5.0])})
+    debugger.stop()
+    debugger.step()
+    dump = load_dump(tmp_path / "dump")
+    found = dump.data["Module.same.Same.forward.0"]["input_args"][0]
+    tensors = [found["a.b"], found["a"]["b"], found["1"], found["1#2"], found["c.d"]]
+    assert [tensor["Max"] for tensor in tensors] == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert [torch.load(os.path.join(dump.header["dump_data_dir"], tensor["data_name"]), weights_only=True).item()
+            for tensor in tensors] == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert found["c.d"]["data_name"] == "Module.same.Same.forward.0.input.0.c.d.pt"
+
+
+@pytest.mark.parametrize("level", ["L0", "mix"])
+def test_models_are_copied_pickled_and_scripted_while_hooked(configured, load_dump, tmp_path, level):
+    model = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+    debugger = configured(level=level)
+    debugger.start(model)
+    copied = copy.deepcopy(model)
+    averaged = torch.optim.swa_utils.AveragedModel(model)
+    stored = io.BytesIO()
+    torch.save(model, stored)
+    stored.seek(0)
+    loaded = torch.load(stored, weights_only=False)
+    x = torch.ones(1, 2)
+    expected = [other(x) for other in (copied, averaged, loaded)]
+    scripted = torch.jit.script(model)
+    assert all(torch.equal(model(x), other) for other in expected + [scripted(x)])
+    debugger.stop()
+    debugger.step()
+    names = load_dump(tmp_path / "dump").names("forward.0") + load_dump(tmp_path / "dump").names("forward.1")
+    assert [name for name in names if name.startswith("Module")][:2] == [
+        "Module.0.Linear.forward.0", "Module.1.ReLU.forward.0"]
+    assert torch.jit.script.__module__ == "torch.jit._script" and not hasattr(torch.jit.script, "__wrapped__")
+
+
+def test_a_name_that_is_no_unicode_text_is_escaped(configured, load_dump, tmp_path):
+    model = nn.Sequential(nn.Sequential())
+    model[0].add_module("\ud800", nn.Linear(2, 2))
+    debugger = configured(level="L0")
+    debugger.start(model)
+    model(torch.ones(1, 2))
+    debugger.stop()
+    debugger.step()
+    assert "Module.0.\\ud800.Linear.forward.0" in load_dump(tmp_path / "dump").data
+
+
+def test_an_empty_step_of_modules_says_what_is_a_record(configured, capfd):
+    debugger, model = configured(level="L0"), nn.Linear(2, 2)
+    debugger.start(model)
+    model(torch.ones(1, 2))
+    debugger.stop()
+    debugger.step()
+    out = capfd.readouterr().out
+    assert "the model itself is no record: wrap it in another to see it" in out and "records are in" not in out

@@ -107,7 +107,7 @@ def integer(value):
     (range(3), None),
     (collections.deque([1]), None),
     (functools.partial(F.relu), None),
-    (1j, None),
+    (1j, {"type": "complex", "value": [0.0, 1.0]}),
     (b"x", None),
     (Plain, None),
     (torch.Generator(), None),
@@ -343,3 +343,39 @@ def test_outputs_by_position_and_out_arguments(record):
     assert (values["Max"], indices["dtype"]) == (7.0, "torch.int64")
     add = data["Torch.add.0.forward"]
     assert (add["input_kwargs"]["out"]["Max"], add["output"][0]["Max"]) == (0.0, 8.0)
+
+
+@pytest.mark.parametrize("convert", [lambda t: t.to_sparse(), lambda t: t.to_sparse_csr()], ids=["coo", "csr"])
+def test_statistics_of_sparse_tensors_count_what_is_not_stored(record, convert):
+    for dense in (torch.tensor([[0.0, 3.0], [0.0, 1.0]]), torch.tensor([[-2, 0], [-4, 0]]), torch.zeros(2, 2)):
+        assert statistics(described(record, convert(dense))) == statistics(described(record, dense))
+
+
+def test_a_sparse_tensor_is_never_made_dense_for_its_statistics(record):
+    huge = torch.sparse_coo_tensor(torch.tensor([[1, 1], [2, 2]]), torch.tensor([3.0, 1.0]), (10**7, 10**7))
+    element = described(record, huge)
+    assert statistics(element) == (4.0, 0.0, 4.0 / 10**14, 4.0)  # twice stored, once there
+    assert element["shape"] == [10**7, 10**7]
+
+
+def test_a_sparse_tensor_too_large_to_be_saved_is_told(configured, load_dump, tmp_path):
+    debugger = configured("tensor")
+    debugger.start()
+    torch.clone(torch.sparse_coo_tensor(torch.tensor([[1], [2]]), torch.tensor([3.0]), (10**7, 10**7)))
+    debugger.stop()
+    debugger.step()
+    dump = load_dump(tmp_path / "dump")
+    element = dump.data["Torch.clone.0.forward"]["input_args"][0]
+    assert statistics(element) == (None,) * 4 and "data_name" not in element
+    assert "a sparse tensor of 100000000000000 elements is too large to be made dense" in dump.errors
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_a_zero_keeps_its_sign(record, dtype):
+    element = described(record, torch.tensor(-0.0, dtype=dtype))
+    assert [str(value) for value in statistics(element)] == ["-0.0"] * 4
+
+
+def test_complex_numbers_as_arguments(record):
+    dump = record(lambda: torch.mul(torch.ones(2, dtype=torch.complex64), 1 - 2j))
+    assert dump.data["Torch.mul.0.forward"]["input_args"][1] == {"type": "complex", "value": [1.0, -2.0]}

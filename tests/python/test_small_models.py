@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import small_models
-from conftest import ROOT
+from dump_fixtures import ROOT
 from dump_checks import check_backward_records, check_same_gradients, tensors
 
 COMMAND = os.environ.get("MSPROBE_EXECUTABLE", os.path.join(ROOT, ".venv", "bin", "msprobe"))

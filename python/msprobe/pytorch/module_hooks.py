@@ -9,6 +9,7 @@ import weakref
 import torch
 
 from msprobe.core.common.log import logger
+from msprobe.core.common.text import encodable
 from msprobe.pytorch.torch_modes import DisableTorchFunction, without_dispatch_modes
 
 # A wrapper that shards its parameters: what is inside it is recorded, not itself.
@@ -71,7 +72,8 @@ class ModuleHooks:
         entry = self._known.get(module)
         if entry is None:
             parameters = list(module._parameters)
-            entry = self._session.module_hooks(path, type(module).__name__, parameters), parameters
+            entry = self._session.module_hooks(
+                encodable(path), encodable(type(module).__name__), [encodable(name) for name in parameters]), parameters
             self._known[module] = entry
         (index, before, after), parameters = entry
         if module not in self._hooked:

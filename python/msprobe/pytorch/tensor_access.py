@@ -18,6 +18,10 @@ current_graph_task = getattr(torch._C, "_current_graph_task_id", None)
 # Older torch calls no forward hook after an exception: whether a module's call has ended is told by this code's frames.
 _always_calls_hooks = "always_call" in inspect.signature(torch.nn.Module.register_forward_hook).parameters
 module_call_code = None if _always_calls_hooks else torch.nn.Module._call_impl.__code__
+# A sparse tensor with more elements gets no file and no checksum.
+_MOST_DENSE = 1 << 26
+_SPARSE = tuple(getattr(torch, name) for name in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
+                if hasattr(torch, name))
 # Of the base class: a subclass may have its own.
 _shape = Tensor.shape.__get__
 _requires_grad = Tensor.requires_grad.__get__
@@ -32,12 +36,13 @@ def add_gradients(a, b):
 
 
 def describe(tensor, statistics=None):
-    """(type text, dtype text, shape, requires_grad, value, further keys or None, layout or None, failure text or None).
+    """(type text, dtype text, shape, requires_grad, value, further keys or None, layout or None, failure text or None,
+    zeros).
 
     Called for everything but plain strided host tensors: devices, subclasses, sparse, quantised, fake, meta, conjugate and
     functorch-wrapped tensors. Never touches memory that is not there. A size that is no number (nested tensors) is -1.
     The value is a plain host tensor, or None; with `statistics`, a DeviceStatistics, for a tensor on a device it is the
-    tuple that `begin` gave. The layout, (strides, storage offset), is that of a device tensor that is not simply contiguous.
+    tuple that `begin` gave; for a sparse tensor its stored elements, and `zeros` is how many it does not store. The layout, (strides, storage offset), is that of a device tensor that is not simply contiguous.
     """
     kind = "torch.Tensor"
     extra = None
@@ -50,10 +55,10 @@ def describe(tensor, statistics=None):
         source = tensor._local_tensor  # this process' part: values and shape belong together
         extra = {"device_mesh": tensor.device_mesh.mesh.tolist(), "placements": [str(p) for p in tensor.placements]}
     with _untraced():  # sizes included: those of a traced tensor are values of the graph
-        value, failure = _value(source, statistics)
+        value, failure, zeros = _value(source, statistics)
         on_host = isinstance(value, Tensor) and _device(source).type == "cpu"
         layout = None if value is None else _layout(value if on_host else source)
-        return kind, str(_dtype(tensor)), _sizes(source), bool(_requires_grad(tensor)), value, extra, layout, failure
+        return kind, str(_dtype(tensor)), _sizes(source), bool(_requires_grad(tensor)), value, extra, layout, failure, zeros
 
 
 @contextlib.contextmanager
@@ -101,35 +106,52 @@ def _layout(tensor):
 
 
 def _value(tensor, statistics):
-    """The value as `describe` gives it, and what has gone wrong."""
+    """The value as `describe` gives it, what has gone wrong, and the number of zeros."""
     device = _device(tensor).type
     try:
         if device == "meta" or not _has_data(tensor):
-            return None, None
+            return None, None, 0
         if device != "cpu" and is_captured(device):
-            return None, "a graph of %s is being captured: values of its calls are not known" % device
+            return None, "a graph of %s is being captured: values of its calls are not known" % device, 0
         if device == "npu" and _is_blocked(tensor):
-            return None, None
+            return None, None, 0
         with without_dispatch_modes(), torch.no_grad():
             plain = _host_alias(tensor) if device == "cpu" else Tensor.detach(tensor)
             if plain is None:
-                return None, None
+                return None, None, 0
             if plain.is_quantized:
                 plain = plain.dequantize()
+            zeros = 0
             if plain.layout is not torch.strided:
-                plain = plain.to_dense()
+                if statistics is None and plain.numel() > _MOST_DENSE:
+                    return None, "a sparse tensor of %d elements is too large to be made dense: its values are null" % (
+                        plain.numel()), 0
+                if statistics is not None and plain.layout in _SPARSE:
+                    plain, zeros = _stored(plain)
+                    statistics = None
+                else:
+                    plain = plain.to_dense()
             plain = plain.resolve_conj().resolve_neg()
             if statistics is not None and plain.device.type != "cpu" and type(plain) is Tensor and plain.numel():
                 try:
                     begun = statistics.begin(plain)
-                    return (None, begun) if isinstance(begun, str) else (begun, None)
+                    return (None, begun, 0) if isinstance(begun, str) else (begun, None, 0)
                 except Unsupported:
                     pass
             plain = _to_host(plain)
-            return plain if type(plain) is Tensor else plain.as_subclass(Tensor), None
+            return plain if type(plain) is Tensor else plain.as_subclass(Tensor), None, zeros
     except (RuntimeError, NotImplementedError, TypeError) as error:
         return None, None if device == "cpu" else "values on %s cannot be read: %s: %s" % (
-            device, type(error).__name__, str(error)[:200])
+            device, type(error).__name__, str(error)[:200]), 0
+
+
+def _stored(sparse):
+    """The elements that a sparse tensor stores, each once, and how many zeros it has beside them."""
+    elements = sparse.numel()
+    if sparse.layout is torch.sparse_coo:
+        sparse = sparse.coalesce()
+    values = sparse.values()
+    return values, elements - values.numel()
 
 
 def _host_alias(tensor):

@@ -36,6 +36,7 @@ class MindSporeAccess : public FrameworkAccess {
   bool RecordsWholeNodes() const override { return false; }
   /// The format has no place for them (mindspore_dump.md 6.3).
   bool RecordsGradientsOfKeywords() const override { return false; }
+  bool MayRemoveRunningHooks() const override { return false; }  // it would crash
   Object AddGradients(PyObject* a, PyObject* b) const override;
   Object ParameterGradient(PyObject* /*parameter*/, PyObject* argument) const override {
     return Object::Borrow(argument);

@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -9,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
+#include "collect/kernel_dump_file.h"
 #include "python/bindings.h"
 #include "python/dump_session.h"
 #include "python/mindspore/mindspore_access.h"
@@ -26,7 +29,21 @@ class MindSporeSession : public DumpSession {
           return std::make_shared<Recording>(
               WithUsableFilters(ValueOrRaise(LoadDumpSettings(request, Framework::kMindSpore))), Framework::kMindSpore,
               std::make_unique<MindSporeAccess>(helpers.ptr()), tool_folder);
-        })) {}
+        })) {
+    if (settings().level == Level::kL2) {
+      RaiseIfFailed(CheckKernelNames(settings()));
+    }
+  }
+
+  /// Writes the file that makes MindSpore dump its kernels; its path and the variables to set, "" for those to remove.
+  std::pair<std::string, std::vector<std::pair<std::string, std::string>>> WriteKernelDumpFile(
+      bool is_graph_engine, bool stores_statistics, bool prefixes_hash_names) {
+    KernelDumpFile file =
+        ValueOrRaise(MakeKernelDumpFile(settings(), {is_graph_engine, stores_statistics, prefixes_hash_names}));
+    RaiseIfFailed(CreateDirectories(settings().dump_path));
+    RaiseIfFailed(WriteFileAtomically(file.path, file.content));
+    return {std::move(file.path), std::move(file.environment)};
+  }
 };
 
 }  // namespace
@@ -44,7 +61,10 @@ void BindMindSpore(nb::module_& m) {
                                         helpers, tool_folder);
           },
           nb::arg("config_path").none(), nb::arg("task").none(), nb::arg("dump_path").none(), nb::arg("level").none(),
-          nb::arg("steps").none(), nb::arg("packaged_config"), nb::arg("helpers"), nb::arg("tool_folder"));
+          nb::arg("steps").none(), nb::arg("packaged_config"), nb::arg("helpers"), nb::arg("tool_folder"))
+      .def_prop_ro("may_synchronize", [](MindSporeSession& s) { return s.settings().pynative_synchronize; })
+      .def("write_kernel_dump_file", &MindSporeSession::WriteKernelDumpFile, nb::arg("is_graph_engine"),
+           nb::arg("stores_statistics"), nb::arg("prefixes_hash_names"));
 }
 
 }  // namespace msprobe

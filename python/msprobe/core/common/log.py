@@ -5,12 +5,13 @@ import re
 import time
 
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_LEVEL = os.environ.get("MSPROBE_LOG_LEVEL", "1")
+_KNOWN = ("0", "1", "2", "3", "4")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]|%(?:08|0[abcd]|7f)", re.IGNORECASE)
 
 
 def _threshold():
-    value = os.environ.get("MSPROBE_LOG_LEVEL", "1")
-    return int(value) if value in ("0", "1", "2", "3", "4") else 1
+    return int(_LEVEL) if _LEVEL in _KNOWN else 1
 
 
 class Logger:
@@ -66,3 +67,6 @@ class Logger:
 
 
 logger = Logger()
+if _LEVEL and _LEVEL not in _KNOWN:
+    logger.warning("MSPROBE_LOG_LEVEL is %s and counts as 1; it must be 0 (debug), 1 (info), 2 (warning), 3 (error) or 4 (nothing)" %
+                   _LEVEL)

@@ -4,6 +4,7 @@ import json
 import os
 
 from msprobe.core.common.exceptions import MsprobeException
+from msprobe.core.common.text import encodable
 
 
 def refuse(text, code=MsprobeException.INVALID_PARAM_ERROR):
@@ -107,7 +108,9 @@ def what_save_cannot_use(variable, name, save_backward, tensor_class):
     if not isinstance(variable, (tensor_class, int, float, str, list, tuple, dict)):
         return "variable must be a tensor, number, string, list, tuple or dict, not %s" % type(variable).__name__
     if not isinstance(name, str) or not name:
-        return "name must be a string, not %r" % (name,)
+        return "name must be a string that is not empty, not %r" % (name,)
+    if encodable(name) != name:
+        return "name is not valid Unicode text: %r" % name
     if not isinstance(save_backward, bool):
         return "save_backward must be a bool, not %r" % (save_backward,)
     return ""
@@ -119,6 +122,14 @@ def module_dump(module, dump_name, module_class, class_name):
     if not isinstance(dump_name, str) or not dump_name:
         refuse("dump_name must be a string, not %r" % (dump_name,))
     require_unicode("dump_name", dump_name)
+
+
+def seeding(seed, **flags):
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= 0xFFFFFFFF:
+        refuse("seed must be an integer from 0 to 4294967295, not %r" % (seed,))
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            refuse("%s must be a bool, not %r" % (name, value))
 
 
 def _is_count(value):

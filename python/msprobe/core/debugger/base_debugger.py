@@ -5,7 +5,6 @@ import os
 from msprobe.core.common.exceptions import MsprobeException
 from msprobe.core.common.log import logger
 from msprobe.core.debugger import arguments
-from msprobe.core.debugger.collection import Collection
 from msprobe.core.debugger.public_state import Config, Service
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -65,7 +64,7 @@ class BaseDebugger:
         self.service = Service(session, self.config)
         self.enable_dataloader = False
         self._given = given
-        self._collection = Collection(session, _TOOL_FOLDER, framework)
+        self._collection = framework.collection(session, _TOOL_FOLDER)
         self._collection.models.add(models)
         self.initialized = True
 

@@ -51,6 +51,7 @@ class Collection:
         self._ended = False
         self._process = None  # the process of the first start: a trainer may be forked after the construction
         self._started = False
+        self._asked = False  # whether start() was ever called
         self._token_range = None
         self._micro_steps = 0
         self._kernels = None
@@ -61,6 +62,8 @@ class Collection:
         self._failed_path = None
         session.set_error_callback(self.errors.error)
         self.custom_apis.register_listed()
+        if framework.installs_at_construction:
+            self.hooks = framework.installed_hooks(session, self.custom_apis)
         global _live
         if _live is not None:
             _live._retire()
@@ -74,6 +77,8 @@ class Collection:
         token_range = arguments.token_range(token_range)
         rank_id = arguments.rank_id(rank_id)
         self._check_models(token_range)
+        self._framework.before_start(self)
+        self._asked = True
         session = self.session
         if session.level == "debug":
             logger.info_once("level debug records what save() is given; start() and stop() are not needed")
@@ -109,8 +114,7 @@ class Collection:
         self._flush()
         logger.info_on_rank_0("debugger.stop() is set successfully. Call debugger.start() to collect again.")
         if self._kernels is None:
-            logger.info_on_rank_0("%d records are in %s." % (
-                session.record_count, os.path.join(session.folder, "dump.json")))
+            self._summary.tell_progress(session.folder)
         if session.finished:
             self._end()
 
@@ -140,7 +144,10 @@ class Collection:
 
     @_locked
     def save(self, variable, name, save_backward):
-        problem = arguments.what_save_cannot_use(variable, name, save_backward, self._framework.Tensor)
+        try:
+            problem = arguments.what_save_cannot_use(variable, name, save_backward, self._framework.Tensor)
+        except Exception as error:  # an object that raises when it is looked at
+            problem = "variable cannot be looked at: %s" % type(error).__name__
         if problem:
             logger.warning("save() is skipped: %s" % problem)
             return
@@ -151,6 +158,7 @@ class Collection:
             if not self._is_wanted() or not (session.folder or self._open_step()):
                 return
         elif not session.collecting:
+            logger.warning_once("save() is skipped: at level %s it is to be called between start() and stop()" % session.level)
             return
         self._quietly(lambda: session.save(name, variable, save_backward))
 
@@ -180,7 +188,11 @@ class Collection:
     def _is_wanted(self, rank_id=None):
         """Whether this step of this process is to be collected."""
         session = self.session
-        if self._ended or self._in_forked_child() or self._failed_step == session.step:
+        if self._in_forked_child():
+            logger.warning_once("nothing is collected here: this process was forked after the debugger had collected, and the files "
+                                "are its parent's; start() the debugger first in the process that trains, or spawn it")
+            return False
+        if self._ended or self._failed_step == session.step:
             return False
         if session.steps_exhausted() or session.finished:
             self._end()
@@ -310,15 +322,19 @@ class Collection:
         if not self._ended:
             self.step()
         self._ended = True
+        self._end_hooks()
         atexit.unregister(self._at_exit)
 
     def _end(self):
         self._ended = True
-        if self.hooks is not None:
-            self.hooks.remove()
+        self._end_hooks()
         self._summary.at_end()
         what = "as many overflows as asked for" if self.session.finished else "all configured steps"
         logger.info_on_rank_0("msprobe: dump has successfully ended; %s are collected" % what)
+
+    def _end_hooks(self):
+        if self.hooks is not None:
+            self.hooks.end()
 
     def _quietly(self, action):
         """Files that cannot be written must not end the training."""
@@ -330,4 +346,12 @@ class Collection:
     def _at_exit(self):
         if not self._ended:
             self.step()
+            self._end_hooks()
             self._summary.at_end()
+            self._tell_steps_not_reached()
+
+    def _tell_steps_not_reached(self):
+        steps = self.session.steps
+        if steps and self._asked and self._process is None:
+            logger.warning("nothing was collected: the configuration asks for steps from %d on, and the training came to step %d; "
+                           "does it call step()?" % (steps[0], max(self.session.step - 1, 0)))

@@ -1,5 +1,6 @@
 """What is said about a step when it ends."""
 
+import os
 import time
 
 from msprobe.core.common.log import logger
@@ -27,6 +28,7 @@ class StepSummary:
         self._seconds = 0.0
         self._types = {}
         self._told_filters = False
+        self._told_lines = []
 
     def time(self, action):
         """Runs what counts as the tool's own time."""
@@ -35,6 +37,14 @@ class StepSummary:
             return action()
         finally:
             self._seconds += time.perf_counter() - begin
+
+    def tell_progress(self, folder):
+        totals = self._session.totals
+        there = totals["records"] - totals["lost"]
+        if there > 0:
+            logger.info_on_rank_0("%d records are in %s." % (there, os.path.join(folder, "dump.json")))
+        if totals["lost"]:
+            logger.warning("%d records wait for room on the disk of %s" % (totals["lost"], folder))
 
     def before_end(self):
         """While the step's folder is still known."""
@@ -48,8 +58,12 @@ class StepSummary:
         totals = self._session.totals
         seconds = self._session.take_seconds_inside() + self._seconds
         self._seconds = 0.0
-        parts = ["%d records" % totals["records"]]
-        if totals["saved_values"]:
+        if totals["lost"]:
+            logger.error("step %d: %d of %d records are lost, they could not be written; make room where dump_path is, or record less "
+                         "with list, scope or step" % (step, totals["lost"], totals["records"] + totals["saved_values"]))
+        parts = ["%d records" % (totals["records"] + totals["saved_values"] - totals["lost"])]
+        if totals["saved_values"] and not totals["lost"]:
+            parts[0] = "%d records" % totals["records"]
             parts.append("%d saved values" % totals["saved_values"])
         parts.append("%d tensors" % totals["tensors"])
         parts.append("%s of JSON" % size_text(totals["json_bytes"]))
@@ -65,13 +79,15 @@ class StepSummary:
     def at_end(self):
         if self._told_filters:
             for line in self._session.filter_report()[1]:
-                logger.info_on_rank_0(line)
+                if line not in self._told_lines:
+                    logger.info_on_rank_0(line)
 
     def tell_filters(self):
         warnings, infos = self._session.filter_report()
         for line in warnings:
             logger.warning_once(line)
         if not self._told_filters:
+            self._told_lines = infos
             for line in infos:
                 logger.info_on_rank_0(line)
         self._told_filters = bool(infos)
@@ -93,6 +109,6 @@ class StepSummary:
         if self._session.task == "overflow_check":
             logger.info_on_rank_0("no record of this step had a NaN or an infinity")
         elif not self._session.filter_report()[0]:
-            what = {"L0": "no module inside the model", "debug": "no save()"}.get(
+            what = {"L0": "no module inside the model (the model itself is no record: wrap it in another to see it)", "debug": "no save()"}.get(
                 self._session.level, "no call of the support list")
             logger.warning_once("nothing was recorded: %s ran between start() and stop() on the thread that called start()" % what)

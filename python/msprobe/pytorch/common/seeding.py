@@ -6,7 +6,7 @@ import random
 import numpy
 import torch
 
-from msprobe.core.common.exceptions import MsprobeException
+from msprobe.core.debugger import arguments
 from msprobe.pytorch.common import fixed_random, removed_dropout
 
 # What an NPU needs for the same numbers in every run, beside the framework's own switch.
@@ -24,12 +24,7 @@ def seed_all(seed=1234, mode=False, rm_dropout=False, is_enhanced=False):
     process, so that the same call gives the same values wherever it stands. Raises MsprobeException for a seed outside
     0..4294967295 and flags that are no bool.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= 0xFFFFFFFF:
-        raise MsprobeException(
-            MsprobeException.INVALID_PARAM_ERROR, "seed must be an integer from 0 to 4294967295, not %r" % (seed,))
-    for name, value in (("mode", mode), ("rm_dropout", rm_dropout), ("is_enhanced", is_enhanced)):
-        if not isinstance(value, bool):
-            raise MsprobeException(MsprobeException.INVALID_PARAM_ERROR, "%s must be a bool, not %r" % (name, value))
+    arguments.seeding(seed, mode=mode, rm_dropout=rm_dropout, is_enhanced=is_enhanced)
     global last_call
     last_call = "seed=%d, mode=%s, rm_dropout=%s, is_enhanced=%s" % (seed, mode, rm_dropout, is_enhanced)
     random.seed(seed)

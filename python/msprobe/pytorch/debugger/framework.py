@@ -5,6 +5,7 @@ import torch
 from msprobe import _core
 from msprobe.core.common.exceptions import MsprobeException
 from msprobe.core.debugger import arguments
+from msprobe.core.debugger.collection import Collection
 from msprobe.pytorch import tensor_access
 from msprobe.pytorch.custom_apis import CustomApis
 from msprobe.pytorch.debugger import environment, metadata
@@ -21,14 +22,23 @@ class TorchFramework:
     custom_apis = CustomApis
     installed_hooks = InstalledHooks
     kernel_dump = KernelDump
+    installs_at_construction = False  # nothing is installed before `start`
     metadata = staticmethod(metadata.read)
     check_environment = staticmethod(environment.check)
+
+    @classmethod
+    def collection(cls, session, tool_folder):
+        return Collection(session, tool_folder, cls)
 
     @staticmethod
     def check_versions():
         if not hasattr(torch.overrides, "TorchFunctionMode"):
             arguments.refuse("collecting needs PyTorch 1.13 or newer, this is %s" % torch.__version__,
                              MsprobeException.UNSUPPORTED_TYPE_ERROR)
+
+    @staticmethod
+    def before_start(collection):
+        pass
 
     @staticmethod
     def rank():

@@ -1,5 +1,10 @@
 """Everything that is installed from `start` to `stop`, and nothing longer."""
 
+import functools
+
+import torch
+
+from msprobe.core.debugger.replaced_attribute import ReplacedAttribute
 from msprobe.pytorch.api_hooks import ApiHooks, put_mode, take_mode
 from msprobe.pytorch.api_table import ApiTable
 from msprobe.pytorch.compiled_regions import CompiledRegions
@@ -30,9 +35,24 @@ class InstalledHooks:
             self._parts.append(EngineHooks())
         if session.level in ("L0", "mix"):
             self._modules = ModuleHooks(session)
+            self._parts.append(ReplacedAttribute(torch.jit, "script", self._scripting))
             self._compiled_regions.listeners.append((self._modules.step_aside, self._modules.come_back))
         self._single = []  # ModuleHooks of single modules; the last one may be installed
         self.records_one = False
+
+    def _scripting(self, script):
+        """Hooks would become part of the scripted module, and those of the extension have no source."""
+
+        @functools.wraps(script)
+        def call(*args, **kwargs):
+            self._modules.step_aside()
+            try:
+                return script(*args, **kwargs)
+            finally:
+                if not self._compiled_regions.running:
+                    self._modules.come_back()
+
+        return call
 
     def install(self, models):
         """`models`: [(prefix of the names, module)]."""
@@ -69,6 +89,9 @@ class InstalledHooks:
         for hooks in self._single + ([self._modules] if self._modules is not None else []):
             hooks.end_step()
         self._single.clear()
+
+    def end(self):
+        self.remove()
 
     def _remove_single(self):
         self.records_one = False
