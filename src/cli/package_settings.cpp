@@ -14,7 +14,7 @@ Result<PackageSettings> LoadPackageSettings(const std::string& package_dir, cons
   auto overlays = FindSupportOverlays(*configured);
   if (!overlays) return overlays.error();
   settings.support_overlays = std::move(*overlays);
-  auto names = LoadPyTorchSupportList(settings.support_list_path, settings.support_overlays);
+  auto names = LoadSupportList(Framework::kPyTorch, settings.support_list_path, settings.support_overlays);
   if (!names) return names.error();
   auto checker =
       LoadCheckerSettings(PackageFile(package_dir, "pytorch/api_accuracy_checker/config.yaml"), config_path, *names);

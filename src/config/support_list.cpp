@@ -178,9 +178,11 @@ std::vector<std::string> SupportList::Resolve(std::string_view category,
   return names;
 }
 
-Result<SupportList> LoadPyTorchSupportList(const std::string& path, const std::vector<std::string>& overlays) {
-  const Result<YamlDocument> document =
-      LoadYaml(path, kDefaultPyTorchSupportYaml, "the built-in support_wrap_ops.yaml");
+Result<SupportList> LoadSupportList(Framework framework, const std::string& path,
+                                    const std::vector<std::string>& overlays) {
+  const std::string_view built_in =
+      framework == Framework::kPyTorch ? kDefaultPyTorchSupportYaml : kDefaultMindSporeSupportYaml;
+  const Result<YamlDocument> document = LoadYaml(path, built_in, "the built-in support_wrap_ops.yaml");
   if (!document.ok()) return document.error();
   SupportList list;
   if (Status applied = ApplyFile(*document, false, list); !applied.ok()) return applied.error();

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "base/text.h"  // Nearest, for "did you mean"
+#include "config/dump_settings.h"
 
 namespace msprobe {
 
@@ -31,9 +32,11 @@ struct SupportList {
   std::vector<std::string> Resolve(std::string_view category, const std::vector<std::string>& candidates) const;
 };
 
-/// Reads the editable file; `path` empty: the compiled-in default (decisions 46); then the overlay files in order.
-/// Errors name file, line and key. A repeated name counts once, of a category repeated in one file the last counts.
-Result<SupportList> LoadPyTorchSupportList(const std::string& path, const std::vector<std::string>& overlays = {});
+/// Reads the framework's editable file; `path` empty: the compiled-in default (decisions 46); then the overlay files in
+/// order. Errors name file, line and key. A repeated name counts once, of a category repeated in one file the last
+/// counts.
+Result<SupportList> LoadSupportList(Framework framework, const std::string& path,
+                                    const std::vector<std::string>& overlays = {});
 
 /// Overlay files: those of the configuration, then those of the environment variable MSPROBE_SUPPORT_LIST (separated by
 /// ':'). Absolute paths; a file that cannot be used is an error.

@@ -18,9 +18,9 @@ namespace {
 
 /// The support list with its overlays: category -> names. `list_names(category, module)` gives the names of the
 /// functions that the category has in one of its modules ("" for its own, "linalg"); it is asked for patterns only.
-nb::dict ResolvedSupportList(const std::string& path, const std::vector<std::string>& overlays,
+nb::dict ResolvedSupportList(Framework framework, const std::string& path, const std::vector<std::string>& overlays,
                              const nb::object& list_names) {
-  const SupportList list = ValueOrRaise(LoadPyTorchSupportList(path, overlays));
+  const SupportList list = ValueOrRaise(LoadSupportList(framework, path, overlays));
   nb::dict result;
   for (const auto& [category, names] : list.categories) {
     std::vector<std::string> candidates;
@@ -38,8 +38,14 @@ nb::dict ResolvedSupportList(const std::string& path, const std::vector<std::str
 }  // namespace
 
 void BindConfig(nb::module_& m) {
-  m.def("pytorch_support_list", &ResolvedSupportList, nb::arg("path"), nb::arg("overlays") = std::vector<std::string>(),
-        nb::arg("list_names") = nb::none());
+  m.def("pytorch_support_list",
+        [](const std::string& path, const std::vector<std::string>& overlays, const nb::object& list_names) {
+          return ResolvedSupportList(Framework::kPyTorch, path, overlays, list_names);
+        });
+  m.def("mindspore_support_list",
+        [](const std::string& path, const std::vector<std::string>& overlays, const nb::object& list_names) {
+          return ResolvedSupportList(Framework::kMindSpore, path, overlays, list_names);
+        });
   m.def("pytorch_custom_ops", [](const std::string& path) {
     CustomOps ops = ValueOrRaise(LoadCustomOps(path));
     std::vector<std::pair<std::string, std::vector<std::string>>> modules;

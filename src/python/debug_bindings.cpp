@@ -5,6 +5,7 @@
 #include <string>
 
 #include "python/dump_session.h"
+#include "python/recorded_call.h"
 #include "python/recorded_function.h"
 #include "python/saved_value.h"
 
@@ -21,10 +22,21 @@ void BindDebug(nb::class_<DumpSession>& session) {
                return 0;
              });
            })
-      .def("make_recorded_function",
-           [](DumpSession& s, std::size_t api, const nb::object& original) {
-             return Translated(
-                 [&] { return ToPython(MakeRecordedFunction(s.shared_recording(), api, original.ptr())); });
+      .def(
+          "make_recorded_function",
+          [](DumpSession& s, std::size_t api, const nb::object& original, bool nested) {
+            return Translated(
+                [&] { return ToPython(MakeRecordedFunction(s.shared_recording(), api, original.ptr(), nested)); });
+          },
+          nb::arg("api"), nb::arg("original"), nb::arg("nested") = false)
+      .def("record_call",
+           [](DumpSession& s, std::size_t api, const nb::object& function, const nb::tuple& arguments,
+              const nb::dict& keywords) {
+             return Translated([&] {
+               return nb::steal(
+                   Checked(RecordedCall(s.shared_recording(), api, function.ptr(), arguments.ptr(), keywords.ptr()))
+                       .Release());
+             });
            })
       .def("set_kernel_dump",
            [](DumpSession& s, const nb::object& dump) { s.recording().kernel_dump = Object::Borrow(dump.ptr()); })

@@ -17,7 +17,8 @@ namespace msprobe {
 /// Under which names a framework offers what is read of a tensor and of its autograd graph, interned once.
 struct FrameworkNames {
   PyObject *requires_grad, *node, *output_number, *next_functions, *sequence_number, *register_hook, *register_prehook,
-      *storage_offset, *data_ptr, *dtype, *shape, *stride;
+      *storage_offset, *data_ptr, *dtype, *shape, *stride,
+      *parameters;  ///< a module's own, a dict
 };
 
 /// A name that lives as long as the process. Throws PythonError.

@@ -105,7 +105,7 @@ void AddParameters(Recording& recording, OpenModule& open, PyObject* instance) {
   if (!recording.collector.reads_inputs()) {
     return;
   }
-  Object parameters = Object::Steal(PyObject_GetAttrString(instance, "_parameters"));
+  Object parameters = Object::Steal(PyObject_GetAttr(instance, recording.framework.names().parameters));
   if (!parameters || PyDict_Check(parameters.get()) == 0) {
     PyErr_Clear();
     return;

@@ -15,6 +15,7 @@ struct FunctionRecorder {
   Object original;
   std::shared_ptr<Recording> recording;
   std::size_t api;
+  bool nested;
 
   template <typename Function>
   void ForEachObject(const Function& function) {
@@ -28,7 +29,8 @@ PyTypeObject* recorded_function_type = nullptr;
 PyObject* CallFunctionRecorder(PyObject* self, PyObject* arguments, PyObject* keywords) {
   const FunctionRecorder recorder = CallableType<FunctionRecorder>::Of(self);
   const std::shared_ptr<Recording>& recording = recorder.recording;
-  if (!recording->collector.collecting() || OutermostCall::IsRunning() || FrameworkAccess::Quiet::IsActive()) {
+  if (!recording->collector.collecting() || (OutermostCall::IsRunning() && !recorder.nested) ||
+      FrameworkAccess::Quiet::IsActive()) {
     return PyObject_Call(recorder.original.get(), arguments, keywords);
   }
   return RecordedCall(recording, recorder.api, recorder.original.get(), arguments, keywords);
@@ -40,8 +42,8 @@ PyObject* CallStandIn(PyObject* self, PyObject* const* arguments, std::size_t fl
 
 }  // namespace
 
-Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original) {
-  const Object target = function_recorder_type.Make({Object::Borrow(original), std::move(recording), api});
+Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original, bool nested) {
+  const Object target = function_recorder_type.Make({Object::Borrow(original), std::move(recording), api, nested});
   return MakeStandIn(recorded_function_type, CallStandIn, original, target.get());
 }
 

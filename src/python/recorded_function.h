@@ -10,7 +10,9 @@ namespace msprobe {
 
 /// A callable that stands in for a function that the user has registered, and behaves like it (see method_stand_in.h).
 /// While the recording collects, its outermost calls are recorded as calls of `api`. Throws PythonError.
-Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original);
+/// `nested`: calls inside another recorded call are recorded, too.
+Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original,
+                            bool nested = false);
 
 /// Creates its types; once, at import. Throws PythonError.
 void InitialiseRecordedFunctions();

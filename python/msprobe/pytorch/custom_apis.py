@@ -1,6 +1,5 @@
 """Functions that users want recorded beside the support list, of any module, class or object."""
 
-import inspect
 import os
 import sys
 
@@ -8,11 +7,9 @@ import torch
 
 from msprobe import _core
 from msprobe.core.common.log import logger
+from msprobe.core.debugger.replaced_attribute import ReplacedAttribute
 
 CUSTOM_OPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook_module", "custom_wrap_ops.yaml")
-
-_MISSING = object()
-
 
 def _reaches_modes(function):
     """Whether torch shows its calls to modes: then nothing has to be replaced."""
@@ -40,28 +37,19 @@ class _CustomApi:
         self.owner = owner
         self.name = name
         self.original = getattr(owner, name)
-        self._session = session
         self._index = session.register_api("%s.%s" % (prefix, name))
-        self._own = None
-        self._replacement = None
+        self._attribute = ReplacedAttribute(owner, name, lambda f: session.make_recorded_function(self._index, f))
         self._table = None
         self._hidden = {}  # entries of the table that stand for the same functions
 
     def install(self, table):
         if _reaches_modes(self.original):
             self._enter_into(table)
-        elif self._replacement is None:
-            self._own = getattr(self.owner, "__dict__", {}).get(self.name, _MISSING)
-            self._replacement = self._stand_in()
-            setattr(self.owner, self.name, self._replacement)
+        else:
+            self._attribute.install()
 
     def remove(self):
-        replacement, self._replacement = self._replacement, None
-        if replacement is not None and getattr(self.owner, "__dict__", {}).get(self.name) is replacement:
-            if self._own is _MISSING:
-                delattr(self.owner, self.name)
-            else:
-                setattr(self.owner, self.name, self._own)
+        self._attribute.remove()
 
     def forget(self):
         self.remove()
@@ -79,16 +67,6 @@ class _CustomApi:
             for function in [self.original] + _overloads(self.original):
                 self._hidden[function] = table.get(function)
                 table[function] = self._index
-
-    def _stand_in(self):
-        make = self._session.make_recorded_function
-        if not isinstance(self.owner, type):
-            return make(self._index, self.original)
-        attribute = inspect.getattr_static(self.owner, self.name)
-        if isinstance(attribute, (staticmethod, classmethod)):
-            return type(attribute)(make(self._index, attribute.__func__))
-        stand_in = make(self._index, attribute)
-        return stand_in if hasattr(attribute, "__get__") else staticmethod(stand_in)
 
 
 class CustomApis:

@@ -18,7 +18,8 @@ MindSporeAccess::MindSporeAccess(PyObject* helpers) {
             InternedName("data_ptr"),
             InternedName("dtype"),
             InternedName("shape"),
-            InternedName("stride")};
+            InternedName("stride"),
+            InternedName("_params")};
   device_ = InternedName("device");
   unique_id_ = InternedName("_unique_id");
   is_leaf_ = InternedName("is_leaf");

@@ -94,7 +94,8 @@ TorchAccess::TorchAccess(PyObject* helpers) : helpers_(Object::Borrow(helpers)) 
             InternedName("data_ptr"),
             InternedName("dtype"),
             InternedName("shape"),
-            InternedName("stride")};
+            InternedName("stride"),
+            InternedName("_parameters")};
   variable_ = InternedName("variable");
   is_conj_ = InternedName("is_conj");
   is_neg_ = InternedName("is_neg");

@@ -15,7 +15,7 @@ using Names = std::vector<std::string>;
 
 class CheckerSettingsTest : public ::testing::Test {
  protected:
-  CheckerSettingsTest() : known_(LoadPyTorchSupportList("").value()) {}
+  CheckerSettingsTest() : known_(LoadSupportList(Framework::kPyTorch, "").value()) {}
 
   Result<CheckerSettings> Load(const std::string& yaml, const std::string& json = "") {
     return LoadCheckerSettings(yaml.empty() ? "" : folder_.Write("config.yaml", yaml),

@@ -14,7 +14,7 @@ using Names = std::vector<std::string>;
 #define EXPECT_CONTAINS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 TEST(SupportListTest, BuiltInListHasEveryCategory) {
-  const Result<SupportList> list = LoadPyTorchSupportList("");
+  const Result<SupportList> list = LoadSupportList(Framework::kPyTorch, "");
   ASSERT_TRUE(list.ok()) << list.error().message;
   EXPECT_TRUE(list->Contains("functional", "conv2d"));
   EXPECT_TRUE(list->Contains("tensor", "__add__"));
@@ -30,8 +30,8 @@ TEST(SupportListTest, BuiltInListHasEveryCategory) {
 
 TEST(SupportListTest, ReadsAnEditedFile) {
   TemporaryFolder folder;
-  const Result<SupportList> list =
-      LoadPyTorchSupportList(folder.Write("list.yaml", "functional:\n  - b\n  - a\n  - b\nmine: []\ntensor:\n"));
+  const Result<SupportList> list = LoadSupportList(
+      Framework::kPyTorch, folder.Write("list.yaml", "functional:\n  - b\n  - a\n  - b\nmine: []\ntensor:\n"));
   ASSERT_TRUE(list.ok()) << list.error().message;
   EXPECT_EQ(list->categories.at("functional"), Names({"b", "a"}));
   EXPECT_TRUE(list->categories.at("mine").empty());
@@ -41,12 +41,12 @@ TEST(SupportListTest, ReadsAnEditedFile) {
 TEST(SupportListTest, ErrorsNameFileLineAndKey) {
   TemporaryFolder folder;
   const Result<SupportList> list =
-      LoadPyTorchSupportList(folder.Write("list.yaml", "functional:\n  - a\ntensor:\n  - {x: 1}\n"));
+      LoadSupportList(Framework::kPyTorch, folder.Write("list.yaml", "functional:\n  - a\ntensor:\n  - {x: 1}\n"));
   ASSERT_FALSE(list.ok());
   EXPECT_CONTAINS(list.error().message, "list.yaml, line 4: \"tensor\"");
-  EXPECT_FALSE(LoadPyTorchSupportList(folder.path() + "/absent.yaml").ok());
-  EXPECT_FALSE(LoadPyTorchSupportList(folder.Write("list.txt", "a: []\n")).ok());
-  EXPECT_FALSE(LoadPyTorchSupportList(folder.Write("self.yaml", "a: &x [*x]\n")).ok());
+  EXPECT_FALSE(LoadSupportList(Framework::kPyTorch, folder.path() + "/absent.yaml").ok());
+  EXPECT_FALSE(LoadSupportList(Framework::kPyTorch, folder.Write("list.txt", "a: []\n")).ok());
+  EXPECT_FALSE(LoadSupportList(Framework::kPyTorch, folder.Write("self.yaml", "a: &x [*x]\n")).ok());
 }
 
 TEST(SupportListTest, AnOverlayAddsAndTakesAway) {
@@ -54,7 +54,7 @@ TEST(SupportListTest, AnOverlayAddsAndTakesAway) {
   const std::string base = folder.Write("list.yaml", "functional: [a, b, c]\ntorch: [linalg.norm, linalg.qr, add]\n");
   const Names overlays = {folder.Write("one.yaml", "functional: [d, -b, b2, -absent]\ntensor: [x]\n"),
                           folder.Write("two.yaml", "functional: [b, -a]\ntorch: [-linalg.*]\n")};
-  const Result<SupportList> list = LoadPyTorchSupportList(base, overlays);
+  const Result<SupportList> list = LoadSupportList(Framework::kPyTorch, base, overlays);
   ASSERT_TRUE(list.ok()) << list.error().message;
   EXPECT_EQ(list->categories.at("functional"), Names({"c", "d", "b2", "b"}));
   EXPECT_EQ(list->categories.at("tensor"), Names({"x"}));
@@ -67,7 +67,7 @@ TEST(SupportListTest, PatternsChooseFromWhatTheFrameworkHas) {
   const std::string base = folder.Write("list.yaml", "torch: [add, linalg.qr]\n");
   const Names overlays = {folder.Write(
       "one.yaml", "torch: ['linalg.*', 'fft.?fft', '*_copy', '_for*', -linalg.svd, '-linalg.*_ex', linalg.lu_ex]\n")};
-  const Result<SupportList> list = LoadPyTorchSupportList(base, overlays);
+  const Result<SupportList> list = LoadSupportList(Framework::kPyTorch, base, overlays);
   ASSERT_TRUE(list.ok()) << list.error().message;
   EXPECT_EQ(list->PatternModules("torch"), Names({"linalg", "fft", ""}));
   EXPECT_TRUE(list->PatternModules("tensor").empty());
@@ -83,7 +83,7 @@ TEST(SupportListTest, PatternsChooseFromWhatTheFrameworkHas) {
 TEST(SupportListTest, WildcardsCostNoMoreThanTheProductOfTheLengths) {
   TemporaryFolder folder;
   const std::string base = folder.Write("list.yaml", "torch: ['" + std::string(200, '*') + "a*a*a*a*a*a*a*a*a*b']\n");
-  const Result<SupportList> list = LoadPyTorchSupportList(base);
+  const Result<SupportList> list = LoadSupportList(Framework::kPyTorch, base);
   ASSERT_TRUE(list.ok());
   EXPECT_FALSE(list->IsGivenByPattern("torch", std::string(100'000, 'a')));
   EXPECT_TRUE(list->IsGivenByPattern("torch", std::string(100'000, 'a') + "b"));
@@ -92,7 +92,7 @@ TEST(SupportListTest, WildcardsCostNoMoreThanTheProductOfTheLengths) {
 TEST(SupportListTest, WrongOverlaysAreNamed) {
   TemporaryFolder folder;
   const auto refused = [&](const char* text) {
-    const Result<SupportList> list = LoadPyTorchSupportList("", {folder.Write("mine.yaml", text)});
+    const Result<SupportList> list = LoadSupportList(Framework::kPyTorch, "", {folder.Write("mine.yaml", text)});
     EXPECT_FALSE(list.ok()) << text;
     return list.ok() ? std::string() : list.error().message;
   };
@@ -102,8 +102,8 @@ TEST(SupportListTest, WrongOverlaysAreNamed) {
                   "holds \"lin*.norm\", which may have '*' and '?' behind the last dot only");
   EXPECT_CONTAINS(refused("torch: ['-']\n"), "holds an empty name");
   EXPECT_CONTAINS(refused("torch: add\n"), "must be a list of names");
-  EXPECT_FALSE(LoadPyTorchSupportList("", {folder.path() + "/absent.yaml"}).ok());
-  EXPECT_FALSE(LoadPyTorchSupportList("", {folder.path()}).ok());
+  EXPECT_FALSE(LoadSupportList(Framework::kPyTorch, "", {folder.path() + "/absent.yaml"}).ok());
+  EXPECT_FALSE(LoadSupportList(Framework::kPyTorch, "", {folder.path()}).ok());
 }
 
 TEST(SupportListTest, OverlaysOfConfigurationAndEnvironment) {

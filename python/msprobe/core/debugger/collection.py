@@ -61,6 +61,8 @@ class Collection:
         self._failed_path = None
         session.set_error_callback(self.errors.error)
         self.custom_apis.register_listed()
+        if framework.installs_at_construction:
+            self.hooks = framework.installed_hooks(session, self.custom_apis)
         global _live
         if _live is not None:
             _live._retire()
@@ -74,6 +76,7 @@ class Collection:
         token_range = arguments.token_range(token_range)
         rank_id = arguments.rank_id(rank_id)
         self._check_models(token_range)
+        self._framework.before_start(self)
         session = self.session
         if session.level == "debug":
             logger.info_once("level debug records what save() is given; start() and stop() are not needed")
@@ -310,15 +313,19 @@ class Collection:
         if not self._ended:
             self.step()
         self._ended = True
+        self._end_hooks()
         atexit.unregister(self._at_exit)
 
     def _end(self):
         self._ended = True
-        if self.hooks is not None:
-            self.hooks.remove()
+        self._end_hooks()
         self._summary.at_end()
         what = "as many overflows as asked for" if self.session.finished else "all configured steps"
         logger.info_on_rank_0("msprobe: dump has successfully ended; %s are collected" % what)
+
+    def _end_hooks(self):
+        if self.hooks is not None:
+            self.hooks.end()
 
     def _quietly(self, action):
         """Files that cannot be written must not end the training."""
@@ -330,4 +337,5 @@ class Collection:
     def _at_exit(self):
         if not self._ended:
             self.step()
+            self._end_hooks()
             self._summary.at_end()

@@ -21,6 +21,7 @@ class TorchFramework:
     custom_apis = CustomApis
     installed_hooks = InstalledHooks
     kernel_dump = KernelDump
+    installs_at_construction = False  # nothing is installed before `start`
     metadata = staticmethod(metadata.read)
     check_environment = staticmethod(environment.check)
 
@@ -29,6 +30,10 @@ class TorchFramework:
         if not hasattr(torch.overrides, "TorchFunctionMode"):
             arguments.refuse("collecting needs PyTorch 1.13 or newer, this is %s" % torch.__version__,
                              MsprobeException.UNSUPPORTED_TYPE_ERROR)
+
+    @staticmethod
+    def before_start(collection):
+        pass
 
     @staticmethod
     def rank():

@@ -70,6 +70,9 @@ class InstalledHooks:
             hooks.end_step()
         self._single.clear()
 
+    def end(self):
+        self.remove()
+
     def _remove_single(self):
         self.records_one = False
         for hooks in self._single:
