@@ -59,12 +59,13 @@ KernelStatistics::KernelStatistics(std::string path, SummaryVisitor visit)
 Status KernelStatistics::Summarise(bool all) {
   all_ = all;
   status_ = {};
-  // The user's own path may be a link; below it none is followed.
   std::error_code error;
-  const std::string path = std::filesystem::canonical(path_, error).string();
+  const std::string real = std::filesystem::canonical(path_, error).string();
   if (error == std::errc::no_such_file_or_directory) return {};
   if (error) return SystemError(ErrorCode::kInput, "open the folder", path_, error.value());
-  if (IsRankFolder(BaseName(path))) {
+  // The user's own path may be a link; below it none is followed.
+  const std::string path = IsPlainFolder(path_) ? path_ : path_ + "/";
+  if (IsRankFolder(BaseName(real))) {
     SummariseRank(path);
     return status_;
   }
