@@ -58,7 +58,7 @@ KernelStatistics::KernelStatistics(std::string path, SummaryVisitor visit)
 
 Status KernelStatistics::Summarise(bool all) {
   all_ = all;
-  status_ = {};
+  failure_.reset();
   std::error_code error;
   const std::string real = std::filesystem::canonical(path_, error).string();
   if (error == std::errc::no_such_file_or_directory) return {};
@@ -67,14 +67,14 @@ Status KernelStatistics::Summarise(bool all) {
   const std::string path = IsPlainFolder(path_) ? path_ : path_ + "/";
   if (IsRankFolder(BaseName(real))) {
     SummariseRank(path);
-    return status_;
+    return Outcome();
   }
   const auto names = ListFolder(path);
   if (!names.ok()) return names.error();
   for (const std::string& name : *names) {
     if (IsRankFolder(name)) SummariseRank(JoinPath(path, name));
   }
-  return status_;
+  return Outcome();
 }
 
 void KernelStatistics::SummariseRank(const std::string& rank_path) {
@@ -163,7 +163,7 @@ bool KernelStatistics::SummariseIteration(const std::string& path) {
 }
 
 void KernelStatistics::Fail(const Error& error) {
-  if (status_.ok()) status_ = error;
+  if (!failure_) failure_ = error;
 }
 
 Status SummariseKernelDump(const std::string& path, bool all, const SummaryVisitor& visit) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -42,11 +43,12 @@ class KernelStatistics {
   void SummariseGraph(const std::string& graph_path);
   bool SummariseIteration(const std::string& path);
   void Fail(const Error& error);
+  Status Outcome() const { return failure_ ? Status(*failure_) : Status(); }
 
   std::string path_;
   SummaryVisitor visit_;
   bool all_ = false;
-  Status status_;
+  std::optional<Error> failure_;                          ///< the first of this pass
   std::map<std::string, std::uint64_t> next_iterations_;  ///< of each graph, the first that may hold tensor files
 };
 

@@ -19,11 +19,13 @@ Result<std::unique_ptr<KernelWatcher>> KernelWatcher::Start(const std::string& p
   auto marker = SummaryMarker::Create(path);
   if (!marker.ok()) return marker.error();
   std::unique_ptr<KernelWatcher> watcher(new KernelWatcher(path, interval, std::move(*marker)));
+  auto worker = std::make_unique<Worker>();
   try {
-    watcher->thread_ = std::thread([raw = watcher.get()] { raw->Run(); });
+    worker->thread = std::thread([watcher = watcher.get(), worker = worker.get()] { watcher->Run(*worker); });
   } catch (const std::exception& failure) {
     return Error{ErrorCode::kInternal, std::string("cannot start a thread: ") + failure.what()};
   }
+  watcher->worker_ = std::move(worker);
   return watcher;
 }
 
@@ -34,21 +36,20 @@ KernelWatcher::KernelWatcher(const std::string& path, std::chrono::milliseconds 
       statistics_(path, [this](const SummarisedFolder& folder) { totals_.Add(folder); }) {}
 
 KernelWatcher::~KernelWatcher() {
-  if (process_ != ::getpid() && thread_.joinable()) {
-    thread_.detach();  // a fork has no such thread
-    return;
-  }
   (void)Stop();
+  // A forked child has no such thread, but a condition variable that waits for it for ever when it is destroyed.
+  (void)worker_.release();
 }
 
 Status KernelWatcher::Stop() {
-  if (process_ != ::getpid() || !thread_.joinable()) return {};
+  if (process_ != ::getpid() || !worker_) return {};
   {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+    const std::lock_guard lock(worker_->mutex);
+    worker_->stopping = true;
   }
-  stopped_.notify_one();
-  thread_.join();
+  worker_->stopped.notify_one();
+  worker_->thread.join();
+  worker_.reset();
   // Before the lock is given up, so that the last one finds no folder in work.
   Status status = statistics_.Summarise(false);
   if (marker_.IsLast()) {
@@ -59,12 +60,12 @@ Status KernelWatcher::Stop() {
   return status;
 }
 
-void KernelWatcher::Run() {
+void KernelWatcher::Run(Worker& worker) {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the program's own threads
-  std::unique_lock lock(mutex_);
-  while (!stopped_.wait_for(lock, interval_, [this] { return stopping_; })) {
+  std::unique_lock lock(worker.mutex);
+  while (!worker.stopped.wait_for(lock, interval_, [&worker] { return worker.stopping; })) {
     lock.unlock();
     (void)statistics_.Summarise(false);  // what failed is tried again, and told at the end
     lock.lock();

@@ -46,17 +46,21 @@ class KernelWatcher {
 
  private:
   KernelWatcher(const std::string& path, std::chrono::milliseconds interval, SummaryMarker marker);
-  void Run();
+  struct Worker {
+    std::mutex mutex;
+    std::condition_variable stopped;
+    bool stopping = false;
+    std::thread thread;
+  };
+
+  void Run(Worker& worker);
 
   SummaryMarker marker_;
   std::chrono::milliseconds interval_;
   pid_t process_;
   KernelDumpTotals totals_;
   KernelStatistics statistics_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::unique_ptr<Worker> worker_;  ///< null once it was stopped
 };
 
 /// What a kill has left in `path`, a dump path or its `rank_{id}` folder.

@@ -68,9 +68,10 @@ TEST(KernelWatcherTest, AFailureIsToldAndTheMarkStays) {
 
 TEST(KernelWatcherTest, AForkedChildEndsWithoutTouchingAnything) {
   const KernelDump dump;
-  auto watcher = KernelWatcher::Start(dump.path(), kNever);
+  auto watcher = KernelWatcher::Start(dump.path(), std::chrono::seconds(5));
   ASSERT_TRUE(watcher.ok());
   WriteSample(dump.Iteration(0) + "/" + kInput0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // until the thread waits
   const pid_t child = ::fork();
   if (child == 0) {
     const bool fine = (*watcher)->Stop().ok();
