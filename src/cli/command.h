@@ -25,6 +25,7 @@ struct Command {
   std::string description;  ///< what it does, for its own --help
   std::string examples;
   std::vector<OptionSpec> options;
+  bool any_framework = false;  ///< else PyTorch only
   /// Returns the exit code of a run that came to its end; an error is printed by the caller, as one line.
   std::function<Result<int>(const ParsedOptions&, Console&)> run;
 };

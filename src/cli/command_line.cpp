@@ -145,7 +145,7 @@ std::string OtherCommand(const Command& command, const std::vector<std::string>&
 
 int RunCommand(const Command& command, const Invocation& invocation, Console& console) {
   const std::string program = "msprobe " + command.name;
-  if (invocation.framework.value_or("pytorch") == "mindspore") {
+  if (!command.any_framework && invocation.framework.value_or("pytorch") == "mindspore") {
     return UsageError(console, CommandUsage(command), program, command.name + " is for PyTorch only: use -f pytorch");
   }
   auto parsed = ParseOptions(command.options, invocation.options);

@@ -2,6 +2,7 @@
 #include "cli/checker_run.h"
 #include "cli/command.h"
 #include "cli/compare_command.h"
+#include "cli/recover_command.h"
 
 namespace msprobe {
 namespace {
@@ -59,6 +60,7 @@ const std::vector<Command>& CommandTable() {
       CheckerCommand("run_ut", false),
       CheckerCommand("multi_run_ut", true),
       CompareCommand(),
+      RecoverCommand(),
       Alias(CheckerCommand("acc_check", false), "run_ut"),
       Alias(CheckerCommand("multi_acc_check", true), "multi_run_ut"),
   };

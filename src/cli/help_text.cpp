@@ -30,8 +30,13 @@ std::string Wrap(std::string_view text, std::size_t first_column, std::size_t in
 
 std::string OptionHelp(const OptionSpec& option) {
   std::string left = "  " + Join(option.names, ", ");
-  if (option.arity == Arity::kOne) left += " " + option.value_name;
-  if (option.arity == Arity::kOneOrMore) left += " " + option.value_name + " ...";
+  if (option.positional) {
+    left += " ...";
+  } else if (option.arity == Arity::kOne) {
+    left += " " + option.value_name;
+  } else if (option.arity == Arity::kOneOrMore) {
+    left += " " + option.value_name + " ...";
+  }
   left += left.size() + 2 > kHelpColumn ? "\n" + std::string(kHelpColumn, ' ')
                                         : std::string(kHelpColumn - left.size(), ' ');
   return left + Wrap((option.required ? "(required) " : "") + option.help, kHelpColumn, kHelpColumn) + "\n";

@@ -40,6 +40,11 @@ class Parser {
   Result<ParsedOptions> Run() {
     while (position_ < arguments_.size()) {
       const std::string& token = arguments_[position_];
+      if (const OptionSpec* positional = FindPositional(); positional != nullptr && IsValue(token)) {
+        parsed_.Add(*positional, {token});
+        ++position_;
+        continue;
+      }
       if (IsValue(token)) return Usage("unexpected argument '" + Printable(token) + "'" + UnexpectedHint(token));
       auto match = Resolve(token);
       if (!match) return match.error();
@@ -49,7 +54,7 @@ class Parser {
     }
     for (const OptionSpec& option : options_) {
       if (option.required && !parsed_.Has(option.names[0])) {
-        return Usage("option " + option.names[0] + " is missing: " + option.help);
+        return Usage((option.positional ? "" : "option ") + option.names[0] + " is missing: " + option.help);
       }
     }
     return std::move(parsed_);
@@ -59,6 +64,12 @@ class Parser {
   static bool IsValue(std::string_view token) {
     return !token.starts_with('-') || token == "-" || LooksLikeNegativeNumber(token) ||
            token.find(' ') != std::string_view::npos;
+  }
+
+  const OptionSpec* FindPositional() const {
+    const auto found =
+        std::find_if(options_.begin(), options_.end(), [](const auto& option) { return option.positional; });
+    return found == options_.end() ? nullptr : &*found;
   }
 
   /// Finds an option by its exact name, then with the other number of dashes (long names only).
@@ -80,6 +91,7 @@ class Parser {
     }
     for (const OptionSpec& option : options_) {
       for (const std::string& known : option.names) {
+        if (option.positional) continue;
         const bool other_dashes = IsLong(known) ? name == std::string_view(known).substr(1) : name == "-" + known;
         if (known.size() > 2 && !option.exact_name_only && other_dashes) {
           match.option = &option;
@@ -180,7 +192,7 @@ class Parser {
     std::vector<std::string> known{"--help"};
     for (const OptionSpec& option : options_) {
       for (const std::string& option_name : option.names) {
-        if (option_name.size() > 2) known.push_back(option_name);
+        if (option_name.size() > 2 && !option.positional) known.push_back(option_name);
       }
     }
     // Compared without dashes, so that one dash too few does not hide the likeness.
@@ -238,6 +250,7 @@ Result<ParsedOptions> ParseOptions(const std::vector<OptionSpec>& options, std::
 
 bool TakesValue(const std::vector<OptionSpec>& options, std::string_view token) {
   for (const OptionSpec& option : options) {
+    if (option.positional) continue;
     for (const std::string& name : option.names) {
       if (name == token) return option.arity != Arity::kFlag;
     }

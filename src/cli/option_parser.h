@@ -24,6 +24,7 @@ struct OptionSpec {
   /// An option that the reference does not have: only its full name is accepted, never a prefix (decisions 22).
   bool exact_name_only = false;
   bool repeatable = false;  ///< values of repeated uses add up; else the last use wins
+  bool positional = false;  ///< values without an option; its only name is the one in the help text, "DIR"
 };
 
 /// Values by the option's first name. A flag that was given has an empty list.
@@ -46,6 +47,7 @@ class ParsedOptions {
 /// unambiguous prefixes with one or two dashes; `--name=value`; a value attached to a one-letter option (`-oDIR`);
 /// bundled flags (`-jf`); a value that starts with '-' only if it is a negative number or holds a blank; an option of
 /// kOneOrMore takes all values up to the next option. Exact long names are accepted with the other number of dashes.
+/// Values that follow no option go to the positional one, where the command has one.
 /// Every failure is one line of kUsage, with the nearest option where one is near. `-h` and `--help` end the parsing.
 Result<ParsedOptions> ParseOptions(const std::vector<OptionSpec>& options, std::span<const std::string> arguments);
 

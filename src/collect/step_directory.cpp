@@ -1,8 +1,6 @@
 #include "collect/step_directory.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/folders.h"
 
 namespace msprobe {
 namespace {
@@ -50,27 +49,6 @@ std::string LastChange(const std::string& path) {
   std::array<char, 16> text{};
   std::strftime(text.data(), text.size(), "%Y%m%d%H%M%S", &parts);
   return text.data();
-}
-
-/// Opens the folder without following a link and locks it; -1 when somebody else holds the lock or it cannot be opened.
-int OpenLocked(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (descriptor < 0) {
-    return -1;
-  }
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    close(descriptor);
-    errno = EWOULDBLOCK;
-    return -1;
-  }
-  struct stat opened {};
-  struct stat named {};
-  if (fstat(descriptor, &opened) == 0 && (lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino)) {
-    close(descriptor);  // removed, or made anew, between the two
-    errno = ENOENT;
-    return -1;
-  }
-  return descriptor;  // where locks are not supported the folder counts as free
 }
 
 std::string RankName(std::optional<std::int64_t> rank) { return rank ? "rank" + std::to_string(*rank) : "rank"; }
@@ -126,8 +104,8 @@ Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::i
     if (!created && errno != EEXIST) {
       return Failed("create the folder", path);
     }
-    const int lock = OpenLocked(path);
-    if (lock < 0) {
+    FileHandle lock = OpenLockedFolder(path);
+    if (!lock.is_open()) {
       if (errno == ENOENT) {
         continue;
       }
@@ -141,11 +119,10 @@ Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::i
     if (created || IsEmpty(path)) {
       chmod(path.c_str(), 0750);
       result.path_ = path;
-      result.lock_ = lock;
+      result.lock_ = lock.release();
       return result;
     }
     const Status moved = SetAside(path, result.warning_);
-    close(lock);
     if (!moved.ok()) {
       return moved.error();
     }
@@ -156,10 +133,9 @@ Result<StepDirectory> StepDirectory::Create(const std::string& dump_path, std::i
 Status StepDirectory::AdoptRank(std::int64_t rank) {
   warning_.clear();
   std::string path = JoinPath(step_path_, RankName(rank));
-  const int lock = OpenLocked(path);
-  if (lock >= 0) {
+  FileHandle lock = OpenLockedFolder(path);
+  if (lock.is_open()) {
     const Status moved = IsEmpty(path) ? Status() : SetAside(path, warning_);
-    close(lock);
     if (!moved.ok()) {
       return moved;
     }

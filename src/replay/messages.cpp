@@ -158,7 +158,8 @@ Result<ReplaySettings> ParseReplaySettings(std::string_view message) {
     settings.recorded_data = std::move(recorded);
   }
   settings.error_data_directory = TextMember(document, "error_data_dir");
-  auto names = LoadSupportList(Framework::kPyTorch, TextMember(document, "support_list"), TextsMember(document, "support_overlays"));
+  auto names = LoadSupportList(Framework::kPyTorch, TextMember(document, "support_list"),
+                               TextsMember(document, "support_overlays"));
   if (!names.ok()) return names.error();
   settings.names = std::move(names.value());
   return settings;
