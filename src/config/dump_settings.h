@@ -67,7 +67,7 @@ struct DumpSettings {
   std::string file_format = "npy";
   std::int64_t overflow_nums = 1;  ///< records of task overflow_check until collecting ends; -1: no limit
   bool extra_info = true;
-  bool pynative_synchronize = true;  ///< MindSpore on a CPU: whether the tool may set it (decisions 43)
+  bool pynative_synchronize = true;      ///< MindSpore on a CPU: whether the tool may set it (decisions 43)
   std::optional<std::int64_t> seed;      ///< only if the file says so explicitly
   std::optional<bool> is_deterministic;  ///< only if the file says so explicitly
 

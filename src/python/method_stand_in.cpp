@@ -43,7 +43,8 @@ PyObject* Compare(PyObject* self, PyObject* other, int operation) {
 
 Py_hash_t Hash(PyObject* self) { return PyObject_Hash(Original(self)); }
 
-/// Whether a Python function's module and qualified name lead to the stand-in: the place was replaced, not another name.
+/// Whether a Python function's module and qualified name lead to the stand-in: the place was replaced, not another
+/// name.
 bool StandsAtItsPlace(PyObject* self) {
   const Object module_name = Object::Steal(PyObject_GetAttrString(Original(self), "__module__"));
   const Object name = Object::Steal(PyObject_GetAttrString(Original(self), "__qualname__"));

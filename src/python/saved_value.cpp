@@ -35,9 +35,7 @@ class SavedGradients {
     *leaf.element = recording_->values.Capture(gradient, leaf.file_stem);
     return ++arrived_ == handles_.size();
   }
-  void Write() {
-    recording_->collector.AddSavedValue(full_name_, std::move(tree_));
-  }
+  void Write() { recording_->collector.AddSavedValue(full_name_, std::move(tree_)); }
   void RemoveHooks() {
     if (handles_.empty()) {
       return;

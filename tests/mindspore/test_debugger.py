@@ -1,5 +1,6 @@
 """The life of a debugger: examples of the user document, steps and ranks, what is refused, seeding, callbacks."""
 
+import csv
 import json
 import os
 import subprocess
@@ -327,4 +328,81 @@ def test_wrong_settings_are_one_line(fresh_debugger, tmp_path, keys, expected):
     path = tmp_path / "config.json"
     path.write_text(json.dumps({"task": "statistics", "level": "L1", "dump_path": str(tmp_path / "dump"), **keys}))
     with pytest.raises(MsprobeException, match=expected):
+        fresh_debugger(str(path))
+
+
+@pytest.mark.parametrize("mode", ["GRAPH_MODE", "PYNATIVE_MODE"])
+def test_level_2_with_statistics_makes_them_from_the_tensors(run_script, tmp_path, mode):
+    out = run_script("""
+ms.set_context(mode=ms.%s)
+from msprobe.mindspore import PrecisionDebugger
+debugger = PrecisionDebugger(config_path=settings(sys.argv[1], "L2"))
+debugger.start()
+net = Net()
+model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+model.train(1, data(3), dataset_sink_mode=False)
+print("finished")
+""" % mode)
+    assert "finished" in out and "statistic.csv" in out
+    tables = sorted((tmp_path / "dump").rglob("statistic.csv"))
+    assert len(tables) == 3 and not list((tmp_path / "dump").rglob("*.npy"))
+    with open(tables[0], newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows and all(float(row["Max Value"]) >= float(row["Min Value"]) for row in rows if row["Max Value"])
+    assert {"Op Type", "Op Name", "IO", "Slot", "Data Type", "Shape", "Avg Value", "L2Norm Value"} <= set(rows[0])
+
+
+def test_level_2_after_a_graph_has_run_is_refused(run_script):
+    out = run_script("""
+ms.set_context(mode=ms.GRAPH_MODE)
+from msprobe.mindspore import PrecisionDebugger
+debugger = PrecisionDebugger(config_path=settings(sys.argv[1], "L2", "tensor"))
+net = Net()
+net(Tensor(np.ones((2, 4), np.float32)))
+try:
+    debugger.start()
+except Exception as error:
+    print(error)
+""")
+    assert "has compiled a graph already and would ignore the dump: call start() before the first step" in out
+
+
+def test_a_path_that_mindspore_would_fail_on_is_refused_at_construction(fresh_debugger, tmp_path):
+    with pytest.raises(MsprobeException, match="letters, digits, '_', '-' and '/' alone; .* holds '.'"):
+        fresh_debugger(dump_path=str(tmp_path / "v1.0"), level="L2", task="tensor")
+
+
+@pytest.mark.parametrize("jit_level, name", [("O0", "kernel_kbyk_dump.json"), ("O1", "kernel_kbyk_dump.json"),
+                                             ("O2", "kernel_graph_dump.json")])
+def test_files_of_the_kernel_dump(run_script, tmp_path, jit_level, name):
+    out = run_script("""
+ms.set_context(mode=ms.GRAPH_MODE, jit_level="%s")
+from msprobe.mindspore import PrecisionDebugger
+path = settings(sys.argv[1], "L2", "tensor", step=[2, 0], list=["name-regex(Default/.+)"], data_mode=["output"], file_format="bin")
+keys = json.load(open(path))
+keys["rank"] = [1, 0]
+json.dump(keys, open(path, "w"))
+os.environ["MS_ACL_DUMP_CFG_PATH"] = "old"
+PrecisionDebugger(config_path=path).start()
+print("variables", os.environ["MINDSPORE_DUMP_CONFIG"], os.environ.get("MS_ACL_DUMP_CFG_PATH"))
+""" % jit_level)
+    path = tmp_path / "dump" / name
+    assert "variables %s None" % path in out
+    document = json.loads(path.read_text())
+    common = {"dump_mode": 1, "path": str(tmp_path / "dump"), "net_name": "Net", "iteration": "2|0", "saved_data": "tensor",
+              "input_output": 2, "kernels": ["name-regex(Default/.+)"], "support_device": [1, 0]}
+    if jit_level == "O2":
+        common.update({"op_debug_mode": 0, "file_format": "bin"})
+        assert document == {"common_dump_settings": common}
+    else:
+        assert document == {"common_dump_settings": common, "e2e_dump_settings": {"enable": True, "trans_flag": True}}
+    assert list(document["common_dump_settings"]) == list(common)
+    assert path.read_text().startswith('{\n    "common_dump_settings": {\n        "dump_mode": 1,')
+
+
+def test_a_regular_expression_that_is_none_is_refused(fresh_debugger, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"task": "tensor", "level": "L2", "dump_path": "/tmp/msprobe_unused", "tensor": {
+        "list": ["name-regex(a(b)"]}}))
+    with pytest.raises(ValueError, match="whose regular expression cannot be used"):
         fresh_debugger(str(path))

@@ -41,11 +41,9 @@ class KernelDump:
         self._framework = framework
         self._started = False
         self._set = {}
-        self._control = _Control()
 
     def start(self, model=None, token_range=None, rank_id=None):
         self.models.add(arguments.named_models(model, self._framework.Module, self._framework.MODULE))
-        self._control.start()
         if self._started:
             return False
         mode = execution_mode.current()
@@ -64,16 +62,18 @@ class KernelDump:
         logger.info("%s has been created." % path)
         if not stores_statistics and self.session.task == "statistics":
             logger.info("MindSpore stores no statistics on a CPU: statistic.csv is made from its tensors as iterations end")
+            self.session.start_kernel_statistics()
+            atexit.register(self._finish_statistics)
         return True
 
     def stop(self):
-        self._control.stop()
+        """Nothing: MindSpore dumps the iterations that the configuration names."""
 
     def step(self):
-        self._control.step()
+        """Nothing: MindSpore counts its iterations itself."""
 
     def take_no_new_calls(self):
-        self.stop()
+        """Nothing, as `stop`."""
 
     def set_init_step(self, step):
         logger.warning("set_init_step() has no effect at level L2: MindSpore counts its iterations itself")
@@ -90,6 +90,18 @@ class KernelDump:
     def restore_custom_api(self, module, api):
         pass
 
+    def _finish_statistics(self):
+        """At exit, when no kernel runs any more."""
+        try:
+            execution_mode.synchronize()
+            files, unreadable, problem = self.session.stop_kernel_statistics()
+        except Exception as error:
+            logger.error("statistic.csv is incomplete, msprobe recover %s makes it: %s" % (self.session.dump_path, error))
+            return
+        logger.info("statistics of %d tensors are in the files statistic.csv below %s" % (files, self.session.dump_path))
+        if unreadable:
+            logger.warning("%d tensors have blank statistics: %s" % (unreadable, problem))
+
     def _apply(self, environment):
         for name, value in environment:
             if value:
@@ -104,31 +116,3 @@ class KernelDump:
             if os.environ.get(name) == value:
                 del os.environ[name]
 
-
-class _Control:
-    """Between `start` and `stop` alone, where MindSpore can be told so; else all of its iterations are dumped."""
-
-    def __init__(self):
-        private = getattr(mindspore, "_c_expression", None)
-        self._calls = {name: getattr(private, name, None)
-                       for name in ("_dump_set_dynamic", "_set_init_iter", "_dump_start", "_dump_stop", "_dump_step")}
-        self._usable = all(self._calls.values())
-        self._first = True
-        if self._usable:
-            self._calls["_dump_set_dynamic"]()
-
-    def start(self):
-        if self._usable:
-            if self._first:
-                self._calls["_set_init_iter"](0)
-            self._first = False
-            self._calls["_dump_start"]()
-
-    def stop(self):
-        if self._usable:
-            execution_mode.synchronize()
-            self._calls["_dump_stop"]()
-
-    def step(self):
-        if self._usable:
-            self._calls["_dump_step"](1)

@@ -48,8 +48,13 @@ std::optional<DType> MindSporeAccess::DTypeOf(PyObject* tensor) const {
   return parsed;
 }
 
+/// A parameter's class is made anew: "Parameter", derived from the class of that name and from Tensor.
+bool MindSporeAccess::IsMadeParameter(const PyTypeObject* type) const {
+  return type->tp_base == parameter_type_ && std::string_view(type->tp_name) == "Parameter";
+}
+
 std::optional<TensorMemory> MindSporeAccess::Memory(PyObject* tensor) const {
-  if (!IsPlain(tensor)) {
+  if (!IsPlain(tensor) && !IsMadeParameter(Py_TYPE(tensor))) {
     return std::nullopt;
   }
   const Object device = Object::Steal(PyObject_GetAttr(tensor, device_));

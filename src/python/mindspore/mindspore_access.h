@@ -46,6 +46,7 @@ class MindSporeAccess : public FrameworkAccess {
   PyObject* module_call_code() const override { return nullptr; }
 
  private:
+  bool IsMadeParameter(const PyTypeObject* type) const;
   std::optional<DType> DTypeOf(PyObject* tensor) const;
 
   PyObject *device_, *unique_id_, *is_leaf_;  // names

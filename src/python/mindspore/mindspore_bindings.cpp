@@ -2,16 +2,19 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "collect/kernel_dump_file.h"
+#include "kernel_dump/kernel_watcher.h"
 #include "python/bindings.h"
 #include "python/dump_session.h"
 #include "python/mindspore/mindspore_access.h"
@@ -41,9 +44,32 @@ class MindSporeSession : public DumpSession {
     KernelDumpFile file =
         ValueOrRaise(MakeKernelDumpFile(settings(), {is_graph_engine, stores_statistics, prefixes_hash_names}));
     RaiseIfFailed(CreateDirectories(settings().dump_path));
+    // What a killed run has left there would be taken for this one's.
+    RaiseIfFailed(ValueOrRaise(SummariseLeftOver(settings().dump_path)).status);
     RaiseIfFailed(WriteFileAtomically(file.path, file.content));
     return {std::move(file.path), std::move(file.environment)};
   }
+
+  /// From now on makes statistic.csv of the tensors that MindSpore stores, until StopKernelStatistics.
+  void StartKernelStatistics() { watcher_ = ValueOrRaise(KernelWatcher::Start(settings().dump_path)); }
+  /// (files summarised, files that could not be read, why the first of them could not).
+  std::tuple<std::size_t, std::size_t, std::string> StopKernelStatistics() {
+    if (!watcher_) {
+      return {};
+    }
+    Status stopped;
+    {
+      const nb::gil_scoped_release released;
+      stopped = watcher_->Stop();
+    }
+    const KernelDumpTotals totals = watcher_->totals();
+    watcher_.reset();
+    RaiseIfFailed(stopped);
+    return {totals.files, totals.unreadable, totals.problem};
+  }
+
+ private:
+  std::unique_ptr<KernelWatcher> watcher_;
 };
 
 }  // namespace
@@ -64,7 +90,9 @@ void BindMindSpore(nb::module_& m) {
           nb::arg("steps").none(), nb::arg("packaged_config"), nb::arg("helpers"), nb::arg("tool_folder"))
       .def_prop_ro("may_synchronize", [](MindSporeSession& s) { return s.settings().pynative_synchronize; })
       .def("write_kernel_dump_file", &MindSporeSession::WriteKernelDumpFile, nb::arg("is_graph_engine"),
-           nb::arg("stores_statistics"), nb::arg("prefixes_hash_names"));
+           nb::arg("stores_statistics"), nb::arg("prefixes_hash_names"))
+      .def("start_kernel_statistics", &MindSporeSession::StartKernelStatistics)
+      .def("stop_kernel_statistics", &MindSporeSession::StopKernelStatistics);
 }
 
 }  // namespace msprobe
