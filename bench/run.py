@@ -167,6 +167,23 @@ def _seconds(result):
     return result[0]
 
 
+def mindspore_rows(tools, notes):
+    rows = []
+    for kind, label, limit, times_better in (("cell", "MindSpore cell without parameters, L0", 100, None),
+                                             ("cell-with-parameters", "MindSpore cell with parameters, L0", 200, None),
+                                             ("call", "MindSpore API call, L1", 100, 10)):
+        progress(label)
+        results = tools.measure_both("measure_mindspore.py", kind, 1000, 5, peer_arguments=(kind, 200, 3))
+        rows.append(_fill(Row(label, "us", limit=limit, times_better_limit=times_better), results, _entry("overhead_us")))
+        if kind == "call":
+            rows.append(_fill(Row("the same, after stop()", "us", limit=1), results, _entry("stopped_us")))
+    progress("MindSpore API calls, 64,000 a step")
+    many = tools.measure_both("measure_mindspore.py", "call", 64000, 1, with_peer=False)
+    rows.append(_fill(Row("the same, 64,000 a step", "us"), many, _entry("overhead_us")))
+    rows.append(_fill(Row("plain call beside it", "us"), many, _entry("plain_us")))
+    return rows
+
+
 def kernel_rows(tools, notes):
     progress("statistics kernel")
     return google_benchmark.kernel_rows(tools.build)
@@ -177,9 +194,9 @@ def json_rows(tools, notes):
     return google_benchmark.json_rows(tools.build)
 
 
-GROUPS = {"api": api_call_rows, "step": training_step_rows, "checker": checker_rows, "kernel": kernel_rows,
-          "json": json_rows}
-PEER_GROUPS = ("api", "step", "checker")
+GROUPS = {"api": api_call_rows, "step": training_step_rows, "mindspore": mindspore_rows, "checker": checker_rows,
+          "kernel": kernel_rows, "json": json_rows}
+PEER_GROUPS = ("api", "step", "mindspore", "checker")
 
 
 def _conditions(tools, options):

@@ -270,6 +270,34 @@ TEST(Statistics, ZeroDimensionsGiveTheValueFourTimes) {
   EXPECT_TRUE(std::isnan(Double(not_a_number.norm)));
 }
 
+TEST(Statistics, AZeroOfNoDimensionKeepsItsSign) {
+  for (const StatisticValue& value :
+       {ComputeScalar(DType::kFloat32, -0.0F).max, ComputeScalar(DType::kFloat64, -0.0).min,
+        ComputeScalar(DType::kBFloat16, std::uint16_t{0x8000}).norm}) {
+    ExpectSameBits(Double(value), -0.0, "zero");
+  }
+  ExpectSameBits(Double(ComputeScalar(DType::kFloat32, 0.0F).max), 0.0, "zero");
+}
+
+TEST(Statistics, ZerosBesideTheMemoryCount) {
+  const std::vector<float> stored = {3, 1};
+  const std::int64_t shape[] = {2};
+  const TensorView view{stored.data(), DType::kFloat32, shape, {}};
+  const Statistics same = WithZeros(ComputeStatistics(view), view, 0);
+  EXPECT_EQ(same.min, StatisticValue(1.0));
+  const Statistics all = WithZeros(ComputeStatistics(view), view, 2);
+  EXPECT_EQ(all.max, StatisticValue(3.0));
+  EXPECT_EQ(all.min, StatisticValue(0.0));
+  EXPECT_EQ(all.mean, StatisticValue(1.0));
+  EXPECT_DOUBLE_EQ(Double(all.norm), std::sqrt(10.0));
+  EXPECT_EQ(all.element_count, 4U);
+  const std::int64_t none[] = {0};
+  const TensorView empty{nullptr, DType::kInt32, none, {}};
+  const Statistics zeros = WithZeros(ComputeStatistics(empty), empty, 5);
+  EXPECT_EQ(zeros.max, StatisticValue(std::int64_t{0}));
+  EXPECT_EQ(zeros.norm, StatisticValue(std::int64_t{0}));
+}
+
 TEST(Statistics, ComplexUsesAbsoluteValues) {
   const Statistics small = Compute<std::complex<float>>(DType::kComplex64, {{3, 4}, {0, 0}});
   EXPECT_EQ(Double(small.max), 5.0);
