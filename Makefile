@@ -20,7 +20,7 @@ tidy: build/.packages
 	@find src -name '*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p build/dev --quiet \
 	  --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-ambiguous-reversed-operator 2>/dev/null
 
-.PHONY: tidy demo demo-mindspore test test-all test-cpp test-python test-mindspore test-old-torch test-sanitizers format format-check build bench bench-peer bench-collection wheel clean
+.PHONY: tidy demo demo-mindspore test test-all test-cpp test-python test-mindspore test-old-torch test-old-mindspore test-sanitizers format format-check build bench bench-peer bench-collection wheel clean
 
 build: build/.installed
 
@@ -64,7 +64,11 @@ test-mindspore: build
 test-old-torch: build
 	@scripts/test_old_torch.sh $(BIN)/python
 
-test-all: test tidy test-sanitizers
+# The oldest MindSpore that PyPI offers for this Python.
+test-old-mindspore: build
+	@scripts/test_old_mindspore.sh $(BIN)/python
+
+test-all: test tidy test-sanitizers test-old-mindspore
 	$(BIN)/python -m pytest -m slow
 	$(BIN)/python -m pytest -m slow tests/mindspore; test $$? -eq 0 -o $$? -eq 5
 

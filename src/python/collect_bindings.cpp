@@ -11,6 +11,7 @@
 
 #include "python/bindings.h"
 #include "python/dump_session.h"
+#include "python/gradient_hooks.h"
 #include "python/node_hook.h"
 #include "python/recorded_function.h"
 
@@ -21,6 +22,7 @@ namespace msprobe {
 void BindCollect(nb::module_& m) {
   Translated([] {
     InitialiseNodeHooks();
+    InitialiseOutputHooks();
     InitialiseModuleHooks();
     InitialiseParameterHooks();
     InitialiseSavedGradients();

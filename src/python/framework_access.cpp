@@ -67,6 +67,10 @@ std::optional<std::uint64_t> FrameworkAccess::SequenceNumber(PyObject* node) con
   return PyLong_AsUnsignedLongLongMask(number.get());
 }
 
+Object FrameworkAccess::RegisterTensorHook(PyObject* tensor, PyObject* hook) const {
+  return Checked(PyObject_CallMethodOneArg(tensor, names_.register_hook, hook));
+}
+
 bool FrameworkAccess::Quiet::IsActive() { return quiet_depth > 0; }
 
 FrameworkAccess::Quiet::Quiet(const FrameworkAccess& framework) : framework_(framework) {

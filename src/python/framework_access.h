@@ -59,6 +59,8 @@ class FrameworkAccess {
   virtual void Identify(PyObject* tensor, const TensorView& view, TensorElement& element) const = 0;
   /// Memory of a plain strided host tensor; nothing (and no exception) for any other.
   virtual std::optional<TensorMemory> Memory(PyObject* tensor) const = 0;
+  /// Memory of the value that `describe` has given, which lives on for the time of its use.
+  virtual std::optional<TensorMemory> MemoryOfValue(PyObject* value) const { return Memory(value); }
   /// `describe(tensor, statistics)` of the framework's tensor_access.py: see there. For everything that Memory does not
   /// read.
   virtual Object DescribeUnusual(PyObject* tensor, PyObject* statistics) const = 0;
@@ -87,6 +89,10 @@ class FrameworkAccess {
   virtual bool RecordsWholeNodes() const = 0;
   /// Whether tensors given by keyword have their places among the gradients of a call's inputs.
   virtual bool RecordsGradientsOfKeywords() const = 0;
+  /// Whether the framework shows its backward graph; else only the gradients of outputs are known, from hooks on them.
+  virtual bool ShowsGraph() const { return true; }
+  /// Has `hook(gradient)` called when the tensor's gradient comes; the handle takes it off. Throws PythonError.
+  virtual Object RegisterTensorHook(PyObject* tensor, PyObject* hook) const;
   /// Whether a tensor's hook may be taken off while it is called.
   virtual bool MayRemoveRunningHooks() const { return true; }
   /// Sum of two gradients of one input; a new tensor.

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "python/callable_type.h"
+#include "python/guarded.h"
 #include "python/node_hook.h"
+#include "python/value_capture.h"
 
 namespace msprobe {
 namespace {
@@ -63,12 +66,72 @@ void HookSeveralNodes(const FrameworkAccess& framework, const std::shared_ptr<Ba
   }
 }
 
+/// Takes the gradient of one output where the framework shows no graph.
+struct OutputHook {
+  std::shared_ptr<BackwardRecord> record;
+  std::size_t position;
+  bool fired = false;
+};
+
+CallableType<OutputHook> output_hook_type;
+
+PyObject* CallOutputHook(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* /*keywords*/) {
+  OutputHook& hook = CallableType<OutputHook>::Of(self);
+  const std::shared_ptr<BackwardRecord> record = hook.record;
+  if (PyVectorcall_NARGS(flags) < 1 || std::exchange(hook.fired, true)) {
+    Py_RETURN_NONE;
+  }
+  const std::size_t position = hook.position;
+  Recording& recording = record->recording();
+  const Outcome outcome = Guarded(recording, "recording a gradient", [&] {
+    const FrameworkAccess::Quiet quiet(recording.framework);
+    if (record->Begin()) {
+      record->SetOutputGradient(position, arguments[0]);
+    }
+    record->HookDone();
+  });
+  if (outcome == Outcome::kInterrupted) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+void HookOutputs(const std::shared_ptr<Recording>& recording, GradientSubject subject, std::size_t input_count,
+                 PyObject* output) {
+  const FrameworkAccess& framework = recording->framework;
+  std::vector<Object> tensors;
+  ForEachTensor(framework, output, [&](PyObject* tensor) { tensors.push_back(Object::Borrow(tensor)); });
+  std::shared_ptr<ModuleCall> module = subject.module;
+  const auto record = std::make_shared<BackwardRecord>(recording, std::move(subject));
+  record->Resize(tensors.size(), input_count);
+  bool any = false;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Object hook = output_hook_type.Make({record, i});
+    try {
+      const Object handle = framework.RegisterTensorHook(tensors[i].get(), hook.get());
+      record->ExpectHook();
+      any = true;
+    } catch (const PythonError&) {
+      PyErr_Clear();  // a tensor that gets no gradient
+    }
+  }
+  if (any && module) {
+    module->has_backward = true;
+  }
+}
+
 }  // namespace
+
+void InitialiseOutputHooks() { output_hook_type.Initialise("msprobe._core.OutputHook", CallOutputHook); }
 
 void HookGradients(const std::shared_ptr<Recording>& recording, GradientSubject subject,
                    const std::vector<InputEdge>& inputs, PyObject* output,
                    std::optional<std::uint64_t> first_sequence_number) {
   const FrameworkAccess& framework = recording->framework;
+  if (!framework.ShowsGraph()) {
+    HookOutputs(recording, std::move(subject), inputs.size(), output);
+    return;
+  }
   std::size_t tensor_count = 0;
   const bool is_module = subject.module != nullptr;
   GraphWalk walk(framework, inputs, first_sequence_number,

@@ -18,4 +18,7 @@ void HookGradients(const std::shared_ptr<Recording>& recording, GradientSubject 
                    const std::vector<InputEdge>& inputs, PyObject* output,
                    std::optional<std::uint64_t> first_sequence_number);
 
+/// Creates the type of hooks on outputs, for frameworks that show no graph; once, at import. Throws PythonError.
+void InitialiseOutputHooks();
+
 }  // namespace msprobe

@@ -144,10 +144,10 @@ void AwaitGradients(const std::shared_ptr<SavedGradients>& gradients, PyObject* 
   ForEachTensor(recording.framework, variable, [&](PyObject* tensor) { tensors.push_back(Object::Borrow(tensor)); });
   if (tensors.size() == gradients->tensor_count()) {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (recording.framework.RequiresGrad(tensors[i].get())) {
+      // Without a graph nothing says beforehand whether a gradient will come.
+      if (recording.framework.RequiresGrad(tensors[i].get()) || !recording.framework.ShowsGraph()) {
         const Object hook = gradient_hook_type.Make({gradients, i});
-        gradients->Expect(Checked(
-            PyObject_CallMethodOneArg(tensors[i].get(), recording.framework.names().register_hook, hook.get())));
+        gradients->Expect(recording.framework.RegisterTensorHook(tensors[i].get(), hook.get()));
       }
     }
   }

@@ -260,7 +260,7 @@ Element ValueCapture::CaptureUnusualTensor(PyObject* tensor, std::string_view fi
   }
   PyObject* value = PyTuple_GetItem(facts.get(), 4);
   const bool is_late = value != nullptr && PyTuple_Check(value);
-  std::optional<TensorMemory> memory = is_late || value == Py_None ? std::nullopt : framework_.Memory(value);
+  std::optional<TensorMemory> memory = is_late || value == Py_None ? std::nullopt : framework_.MemoryOfValue(value);
   if (is_late) {
     devices_.Await(value, *element);
     collector_.AwaitStatistics(devices_);

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from mindspore import Parameter, Tensor, grad, mint, nn, ops, value_and_grad
 
+from capabilities_of_mindspore import needs_graph
+
 X = np.arange(6, dtype=np.float32).reshape(2, 3) - 2.5
 
 
@@ -34,6 +36,7 @@ def test_calls_have_the_names_of_the_document(record, x, name, function):
     assert [n for n in dump.data if n.startswith(name + ".")] == [name + ".0.forward", name + ".0.backward"]
 
 
+@needs_graph
 def test_the_worked_example(record, x):
     def calls(x):
         y = mint.abs(mint.abs(x))
@@ -78,6 +81,7 @@ def test_methods_of_parameters_are_recorded_as_those_of_tensors(record):
     assert list(record(lambda: (parameter * 2, parameter.exp())).data) == ["Tensor.__mul__.0.forward", "Tensor.exp.0.forward"]
 
 
+@needs_graph
 def test_a_tensor_in_two_places_has_the_sum_of_both_contributions(record, x):
     backward = record(called(lambda x: ops.mul(x, x), x)).data["Functional.mul.0.backward"]
     assert [tensor["Max"] for tensor in backward["output"]] == [2 * X.max()] * 2 or len(backward["output"]) == 2
@@ -154,6 +158,7 @@ class Net(nn.Cell):
         return self.relu(self.fc(x))
 
 
+@needs_graph
 def test_primitives_of_the_model_are_recorded_and_keep_what_they_are(record, x):
     net = Net()
     before = type(net.fc.matmul), net.fc.matmul
@@ -189,6 +194,7 @@ class Compiled(nn.Cell):
         return ops.exp(x) * 2
 
 
+@needs_graph
 def test_compiled_functions_and_cells_are_one_record_each(record, x):
     cell = Compiled()
     expected = compiled(x, x).asnumpy(), cell(x).asnumpy()

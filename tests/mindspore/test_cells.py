@@ -8,6 +8,8 @@ from mindspore import Tensor, nn, ops, value_and_grad
 
 from msprobe.core.common.exceptions import MsprobeException
 
+from capabilities_of_mindspore import needs_graph
+
 
 class Scale(nn.Cell):
     def construct(self, x, *, factor=None, options=None):
@@ -86,6 +88,7 @@ def test_a_record_holds_arguments_keywords_outputs_and_parameters(record, net):
     assert dump.data["Cell.block.act.ReLU.forward.0"]["parameters"] == {}
 
 
+@needs_graph
 def test_backward_holds_the_cells_own_gradients(record, net):
     step = step_of(net)
     gradients = step()[1]
@@ -98,6 +101,7 @@ def test_backward_holds_the_cells_own_gradients(record, net):
     assert len(dump.data["Cell.block.Block.backward.0"]["input"]) == 2  # tensors of the list, too
 
 
+@needs_graph
 def test_a_shared_input_has_each_cells_own_contribution(record):
     class Twice(nn.Cell):
         def __init__(self):
@@ -140,6 +144,7 @@ def test_a_backward_after_stop_belongs_to_its_step(configured, load_dump, tmp_pa
     assert len([name for name in load_dump(tmp_path / "dump").data if ".backward." in name]) == len(FORWARD)
 
 
+@needs_graph
 def test_a_cell_with_a_backward_of_its_own_is_recorded(record):
     class Own(nn.Cell):
         def construct(self, x, scale=None):

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from mindspore import Tensor, mint, nn, ops
 
+from capabilities_of_mindspore import needs_graph
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -100,7 +102,8 @@ def holds(mine, theirs, name):
     return True
 
 
-@pytest.mark.parametrize("folder", cases())
+@needs_graph
+@pytest.mark.parametrize("folder", list(cases()))
 def test_every_record_is_found_with_equal_values(configured, load_dump, tmp_path, training, folder):
     net, step = training
     settings = json.load(open(os.path.join(folder, "config_used.json")))

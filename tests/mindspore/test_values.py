@@ -15,6 +15,10 @@ from mindspore import Parameter, Tensor, ops
 STATISTICS = ("Max", "Min", "Mean", "Norm")
 
 
+def dtype_named(name):
+    return mindspore.bool_ if name == "bool" else getattr(mindspore, name)
+
+
 def given(record, *args, task="statistics", **section):
     """The record of a call that is handed these arguments and does nothing with them."""
     dump = record(lambda: ops.is_tensor(args), task=task, **section)
@@ -85,7 +89,7 @@ def test_values_are_those_of_the_time_of_the_call(record):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int64", "bool", "complex64"])
 @pytest.mark.parametrize("change", [lambda t: t, lambda t: t.T], ids=["contiguous", "transposed"])
 def test_checksums_are_crc_32_of_the_values_in_order(record, dtype, change):
-    tensor = change(Tensor(np.arange(6).reshape(2, 3), mindspore.float32).astype(getattr(mindspore, dtype)))
+    tensor = change(Tensor(np.arange(6).reshape(2, 3), mindspore.float32).astype(dtype_named(dtype)))
     array = tensor.astype(mindspore.float32).asnumpy() if dtype == "bfloat16" else tensor.asnumpy()
     assert described(record, tensor, task="md5")["md5"] == "%08x" % zlib.crc32(np.ascontiguousarray(array).tobytes())
 
@@ -98,7 +102,7 @@ def test_the_checksum_of_nothing(record):
                                    "complex64"])
 def test_numpy_reads_every_file(record, dtype):
     values = np.arange(6).reshape(2, 3).T
-    tensor = Tensor(np.ascontiguousarray(values), mindspore.float32).astype(getattr(mindspore, dtype))
+    tensor = Tensor(np.ascontiguousarray(values), mindspore.float32).astype(dtype_named(dtype))
     dump, (element,) = given(record, tensor, task="tensor")
     assert element["data_name"] == "Functional.is_tensor.0.forward.input.0.0.npy"
     loaded = np.load(os.path.join(dump.header["dump_data_dir"], element["data_name"]))

@@ -9,6 +9,7 @@ from mindspore import nn
 
 from msprobe.core.common.log import logger
 from msprobe.core.common.text import encodable
+from msprobe.mindspore.tensor_access import as_function, register_tensor_hook
 
 
 class CellHooks:
@@ -68,7 +69,7 @@ class CellHooks:
                 self._hooked_parameters.add(id(parameter))
                 hook = self._session.parameter_hook(parameter, places)
                 try:
-                    self._parameter_handles.append(parameter.register_hook(hook))
+                    self._parameter_handles.append(register_tensor_hook(parameter, hook))
                 except Exception as error:
                     logger.warning_once("gradients of some parameters are not recorded: %s" % error)
 
@@ -80,7 +81,8 @@ def _inner_cells(model):
 
 def _hook(cell, before, after):
     """Handles of the two hooks. MindSpore leaves hooks on cells with a `bprop` of their own out, forward ones too."""
-    has_bprop = cell.has_bprop
+    before, after = as_function(before), as_function(after)
+    has_bprop = getattr(cell, "has_bprop", False)
     cell.has_bprop = False
     try:
         return [cell.register_forward_pre_hook(before, with_kwargs=True), _register_after(cell, after)]

@@ -1,6 +1,9 @@
 """What the extension needs of MindSpore: a few classes, and the description of tensors whose memory it cannot read itself."""
 
-from mindspore import Parameter, Tensor  # noqa: F401  (read by the extension)
+import inspect
+
+import mindspore
+from mindspore import Parameter, Tensor, nn  # noqa: F401  (read by the extension)
 from mindspore._c_expression import typing as _typing
 
 try:
@@ -10,7 +13,34 @@ except ImportError:  # older versions
 
 dtype = _typing.Type
 
-_NO_HOST_MEMORY = ("qint4x2", "float8_e8m0", "hifloat8")
+_UNREADABLE = ("qint4x2", "int4", "hifloat8")
+
+
+# From 2.8 on. Older versions tell the gradients of a call's outputs alone.
+SHOWS_GRAPH = hasattr(Tensor, "_grad_node")
+
+
+# Older versions call no hook after an exception: whether a cell's call has ended is told by this code's frames.
+module_call_code = (None if "always_call" in inspect.signature(nn.Cell.register_forward_hook).parameters
+                    else nn.Cell.__call__.__code__)
+
+
+def has_host_memory_alone():
+    """For versions whose tensors do not say where they are."""
+    return mindspore.get_context("device_target") == "CPU"
+
+
+def register_tensor_hook(tensor, hook):
+    return Tensor.register_hook(tensor, as_function(hook))
+
+
+def as_function(hook):
+    """Older versions take nothing but Python functions for hooks."""
+
+    def call(*arguments):
+        return hook(*arguments)
+
+    return call
 
 
 def add_gradients(a, b):
@@ -20,8 +50,8 @@ def add_gradients(a, b):
 def describe(tensor, _statistics=None):
     """(type text, dtype text, shape, None, value, None, None, failure text or None, 0).
 
-    Called for everything but plain tensors in host memory: those of devices, and subclasses. The value is a plain host tensor,
-    or None.
+    Called for everything but plain tensors in host memory: those of devices, subclasses, and in older versions those that no
+    operator has used yet. The value is a numpy array, or None.
     """
     value, failure = None, None
     try:
@@ -33,7 +63,8 @@ def describe(tensor, _statistics=None):
 
 
 def _host_copy(tensor):
-    """Only the bytes are fetched: what they mean stays as it is."""
-    if str(tensor.dtype) in _NO_HOST_MEMORY:
+    """A numpy array of the values; what numpy has no dtype for as float32."""
+    if str(tensor.dtype).lower() in _UNREADABLE:
         return None
-    return Tensor(tensor.asnumpy(), dtype=tensor.dtype)
+    array = tensor.asnumpy()
+    return array if array.dtype.kind in "biufc" else array.astype("float32")

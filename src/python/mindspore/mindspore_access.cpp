@@ -29,6 +29,13 @@ MindSporeAccess::MindSporeAccess(PyObject* helpers) {
   dtype_type_ = ClassIn(helpers, "dtype");
   describe_ = Checked(PyObject_GetAttrString(helpers, "describe"));
   add_gradients_ = Checked(PyObject_GetAttrString(helpers, "add_gradients"));
+  register_tensor_hook_ = Checked(PyObject_GetAttrString(helpers, "register_tensor_hook"));
+  has_host_memory_alone_ = Checked(PyObject_GetAttrString(helpers, "has_host_memory_alone"));
+  module_call_code_ = Checked(PyObject_GetAttrString(helpers, "module_call_code"));
+  if (module_call_code_.get() == Py_None) {
+    module_call_code_ = Object();
+  }
+  shows_graph_ = Checked(PyObject_GetAttrString(helpers, "SHOWS_GRAPH")).get() == Py_True;
 }
 
 std::optional<DType> MindSporeAccess::DTypeOf(PyObject* tensor) const {
@@ -48,6 +55,18 @@ std::optional<DType> MindSporeAccess::DTypeOf(PyObject* tensor) const {
   return parsed;
 }
 
+bool MindSporeAccess::IsOnHost(PyObject* tensor) const {
+  const Object device = Object::Steal(PyObject_GetAttr(tensor, device_));
+  PyErr_Clear();
+  if (device && PyUnicode_Check(device.get()) &&
+      PyUnicode_GET_LENGTH(device.get()) != 0) {  // older versions: "" or none
+    return std::string_view(Utf8Text(device.get())).starts_with("CPU");
+  }
+  const Object answer = Object::Steal(PyObject_CallNoArgs(has_host_memory_alone_.get()));
+  PyErr_Clear();
+  return answer.get() == Py_True;
+}
+
 /// A parameter's class is made anew: "Parameter", derived from the class of that name and from Tensor.
 bool MindSporeAccess::IsMadeParameter(const PyTypeObject* type) const {
   return type->tp_base == parameter_type_ && std::string_view(type->tp_name) == "Parameter";
@@ -57,9 +76,7 @@ std::optional<TensorMemory> MindSporeAccess::Memory(PyObject* tensor) const {
   if (!IsPlain(tensor) && !IsMadeParameter(Py_TYPE(tensor))) {
     return std::nullopt;
   }
-  const Object device = Object::Steal(PyObject_GetAttr(tensor, device_));
-  PyErr_Clear();
-  if (!device || !PyUnicode_Check(device.get()) || !std::string_view(Utf8Text(device.get())).starts_with("CPU")) {
+  if (!IsOnHost(tensor)) {
     return std::nullopt;
   }
   const std::optional<DType> dtype = DTypeOf(tensor);
@@ -80,9 +97,33 @@ std::optional<TensorMemory> MindSporeAccess::Memory(PyObject* tensor) const {
   memory.view.shape = {memory.owned.data(), dimensions};
   memory.view.strides = {memory.owned.data() + dimensions, dimensions};
   PyErr_Clear();
+  if (!shows_graph_ && (!IsContiguous(memory.view) || StorageOffset(tensor) != 0)) {
+    return std::nullopt;  // older versions give the address of the storage
+  }
   if (memory.view.data == nullptr && ElementCount(memory.view) != 0) {
     return std::nullopt;
   }
+  return memory;
+}
+
+std::optional<TensorMemory> MindSporeAccess::MemoryOfValue(PyObject* value) const {
+  const Object own = Object::Steal(PyObject_GetAttr(value, names_.dtype));
+  const std::optional<DType> dtype = own ? ParseDType("torch." + TextOf(own.get())) : std::nullopt;
+  Py_buffer buffer{};
+  if (!dtype || PyObject_GetBuffer(value, &buffer, PyBUF_STRIDED_RO) != 0) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  TensorMemory memory;
+  const auto dimensions = static_cast<std::size_t>(buffer.ndim);
+  const auto size = static_cast<Py_ssize_t>(ItemSize(*dtype));
+  memory.owned.assign(buffer.shape, buffer.shape + dimensions);
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    memory.owned.push_back(buffer.strides[i] / size);
+  }
+  memory.view =
+      TensorView{buffer.buf, *dtype, {memory.owned.data(), dimensions}, {memory.owned.data() + dimensions, dimensions}};
+  PyBuffer_Release(&buffer);  // the array keeps its memory
   return memory;
 }
 
@@ -93,6 +134,10 @@ void MindSporeAccess::Identify(PyObject* /*tensor*/, const TensorView& view, Ten
 
 Object MindSporeAccess::DescribeUnusual(PyObject* tensor, PyObject* statistics) const {
   return Checked(PyObject_CallFunctionObjArgs(describe_.get(), tensor, statistics, nullptr));
+}
+
+Object MindSporeAccess::RegisterTensorHook(PyObject* tensor, PyObject* hook) const {
+  return Checked(PyObject_CallFunctionObjArgs(register_tensor_hook_.get(), tensor, hook, nullptr));
 }
 
 Object MindSporeAccess::AddGradients(PyObject* a, PyObject* b) const {

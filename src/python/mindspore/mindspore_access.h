@@ -16,6 +16,8 @@ class MindSporeAccess : public FrameworkAccess {
 
   void Identify(PyObject* tensor, const TensorView& view, TensorElement& element) const override;
   std::optional<TensorMemory> Memory(PyObject* tensor) const override;
+  /// Of a numpy array.
+  std::optional<TensorMemory> MemoryOfValue(PyObject* value) const override;
   Object DescribeUnusual(PyObject* tensor, PyObject* statistics) const override;
   Object MakeDeviceStatistics() const override { return Object::Borrow(Py_None); }
   bool IsValue(PyObject* /*tuple*/) const override { return false; }
@@ -36,6 +38,8 @@ class MindSporeAccess : public FrameworkAccess {
   bool RecordsWholeNodes() const override { return false; }
   /// The format has no place for them (mindspore_dump.md 6.3).
   bool RecordsGradientsOfKeywords() const override { return false; }
+  bool ShowsGraph() const override { return shows_graph_; }
+  Object RegisterTensorHook(PyObject* tensor, PyObject* hook) const override;
   bool MayRemoveRunningHooks() const override { return false; }  // it would crash
   Object AddGradients(PyObject* a, PyObject* b) const override;
   Object ParameterGradient(PyObject* /*parameter*/, PyObject* argument) const override {
@@ -43,14 +47,16 @@ class MindSporeAccess : public FrameworkAccess {
   }
   /// Not told by MindSpore: a call without an outer one may be made again in backward.
   bool IsInBackward() const override { return true; }
-  PyObject* module_call_code() const override { return nullptr; }
+  PyObject* module_call_code() const override { return module_call_code_.get(); }
 
  private:
   bool IsMadeParameter(const PyTypeObject* type) const;
+  bool IsOnHost(PyObject* tensor) const;
   std::optional<DType> DTypeOf(PyObject* tensor) const;
 
   PyObject *device_, *unique_id_, *is_leaf_;  // names
-  Object describe_, add_gradients_;
+  Object describe_, add_gradients_, register_tensor_hook_, has_host_memory_alone_, module_call_code_;
+  bool shows_graph_ = true;
   PyTypeObject* dtype_type_ = nullptr;
   struct KnownDType {
     Object object;  // keeps the address

@@ -62,12 +62,12 @@ class Collection:
         self._failed_path = None
         session.set_error_callback(self.errors.error)
         self.custom_apis.register_listed()
-        if framework.installs_at_construction:
-            self.hooks = framework.installed_hooks(session, self.custom_apis)
         global _live
         if _live is not None:
             _live._retire()
         _live = self
+        if framework.installs_at_construction:
+            self.hooks = framework.installed_hooks(session, self.custom_apis)
         atexit.register(self._at_exit)
 
     @_locked

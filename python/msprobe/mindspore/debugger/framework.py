@@ -44,6 +44,9 @@ class MindSporeFramework:
         if session.may_synchronize and execution_mode.run_operators_one_by_one():
             logger.info("pynative_synchronize is set to True: reading values would wait for MindSpore's pipeline again and again; "
                         "\"pynative_synchronize\": false in the configuration leaves it alone")
+        if not tensor_access.SHOWS_GRAPH:
+            logger.warning("MindSpore %s does not show its backward graph: backward records hold the gradients of outputs, those of "
+                           "inputs are null; MindSpore 2.8 and newer show it" % mindspore.__version__)
         return Collection(session, tool_folder, cls)
 
     @staticmethod
