@@ -27,6 +27,7 @@ void BindCollect(nb::module_& m) {
     InitialiseParameterHooks();
     InitialiseSavedGradients();
     InitialiseRecordedFunctions();
+    InitialiseWorkWatch();
     return 0;
   });
   nb::class_<DumpSession> session(m, "DumpSession");

@@ -19,6 +19,7 @@
 #include "python/pending_output.h"
 #include "python/recording.h"
 #include "python/saved_value.h"
+#include "python/work_watch.h"
 
 namespace msprobe {
 
@@ -73,7 +74,7 @@ class DumpSession {
   void BeginStep(std::int64_t step) {
     Pause();
     PendingOutput::GiveUpAll(*recording_);
-    ForgetHandles();
+    ForgetWork();
     FinishOpenBackwards(*recording_);
     FinishSavedGradients(*recording_);
     recording_->parameter_gradients.FinishStep(*recording_);
@@ -83,7 +84,7 @@ class DumpSession {
   void LeaveToParent() {
     PendingOutput::ForgetAll(*recording_);
     ForgetSavedGradients(*recording_);
-    ForgetHandles();
+    ForgetWork();
     collector().LeaveToParent();
   }
   std::string Folder() {
@@ -91,8 +92,6 @@ class DumpSession {
   }
 
  protected:
-  /// A step or the process is over: nothing is awaited any more.
-  virtual void ForgetHandles() {}
   /// Throws where a filter cannot be used.
   static DumpSettings WithUsableFilters(DumpSettings settings) {
     RaiseIfFailed(RecordFilter::Check(settings));

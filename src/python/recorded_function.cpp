@@ -16,6 +16,7 @@ struct FunctionRecorder {
   std::shared_ptr<Recording> recording;
   std::size_t api;
   bool nested;
+  Answer answer;
 
   template <typename Function>
   void ForEachObject(const Function& function) {
@@ -33,7 +34,7 @@ PyObject* CallFunctionRecorder(PyObject* self, PyObject* arguments, PyObject* ke
       FrameworkAccess::Quiet::IsActive()) {
     return PyObject_Call(recorder.original.get(), arguments, keywords);
   }
-  return RecordedCall(recording, recorder.api, recorder.original.get(), arguments, keywords);
+  return RecordedCall(recording, recorder.api, recorder.original.get(), arguments, keywords, recorder.answer);
 }
 
 PyObject* CallStandIn(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
@@ -42,8 +43,10 @@ PyObject* CallStandIn(PyObject* self, PyObject* const* arguments, std::size_t fl
 
 }  // namespace
 
-Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original, bool nested) {
-  const Object target = function_recorder_type.Make({Object::Borrow(original), std::move(recording), api, nested});
+Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original, bool nested,
+                            Answer answer) {
+  const Object target =
+      function_recorder_type.Make({Object::Borrow(original), std::move(recording), api, nested, answer});
   return MakeStandIn(recorded_function_type, CallStandIn, original, target.get());
 }
 
