@@ -61,6 +61,7 @@ class DumpSession {
     for (const auto& [key, value] : metadata) {
       extra.push_back(Member{nanobind::cast<std::string>(key), Element(nanobind::cast<std::string>(value))});
     }
+    recording_->TakeThisThread();
     const bool first = collector().writer() == nullptr;
     RaiseIfFailed(collector().Start(rank, std::move(extra)));
     return first && collector().writer() != nullptr ? collector().writer()->directory().warning() : std::string();

@@ -30,8 +30,7 @@ PyTypeObject* recorded_function_type = nullptr;
 PyObject* CallFunctionRecorder(PyObject* self, PyObject* arguments, PyObject* keywords) {
   const FunctionRecorder recorder = CallableType<FunctionRecorder>::Of(self);
   const std::shared_ptr<Recording>& recording = recorder.recording;
-  if (!recording->collector.collecting() || (OutermostCall::IsRunning() && !recorder.nested) ||
-      FrameworkAccess::Quiet::IsActive()) {
+  if (!recording->TakesCalls() || (OutermostCall::IsRunning() && !recorder.nested)) {
     return PyObject_Call(recorder.original.get(), arguments, keywords);
   }
   return RecordedCall(recording, recorder.api, recorder.original.get(), arguments, keywords, recorder.answer);

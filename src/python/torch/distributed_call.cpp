@@ -145,7 +145,7 @@ PyObject* MakeCall(PyObject* self, PyObject* arguments, PyObject* keywords) {
   const DistributedCall distributed = CallableType<DistributedCall>::Of(self);
   PyObject* original = distributed.original.get();
   const std::shared_ptr<Recording>& recording = distributed.recording;
-  if (!recording->collector.collecting() || OutermostCall::IsRunning() || FrameworkAccess::Quiet::IsActive()) {
+  if (!recording->TakesCalls() || OutermostCall::IsRunning()) {
     return PyObject_Call(original, arguments, keywords);
   }
   const DistributedApi& api = *distributed.api;
