@@ -11,11 +11,12 @@ import json
 import os
 import statistics
 import sys
-import time
 
 import mindspore
 import numpy
 from mindspore import Tensor, nn, ops
+
+import dumping
 
 mindspore.set_context(mode=mindspore.PYNATIVE_MODE, pynative_synchronize=True)
 mindspore.set_device("CPU")
@@ -67,9 +68,9 @@ def made(kind, calls):
 
 
 def timed(action):
-    begin = time.perf_counter()
+    begin = dumping.now()
     action()
-    return time.perf_counter() - begin
+    return dumping.now() - begin
 
 
 def main():
@@ -84,6 +85,7 @@ def main():
         help_the_reference()
     from msprobe.mindspore import PrecisionDebugger
 
+    os.makedirs(folder, exist_ok=True)
     config = os.path.join(folder, "config.json")
     with open(config, "w", encoding="utf-8") as file:
         json.dump({"task": "statistics", "level": LEVELS[kind], "dump_path": os.path.join(folder, "dump"), "rank": [], "step": [],

@@ -27,6 +27,7 @@ void BindCollect(nb::module_& m) {
     InitialiseParameterHooks();
     InitialiseSavedGradients();
     InitialiseRecordedFunctions();
+    InitialiseWorkWatch();
     return 0;
   });
   nb::class_<DumpSession> session(m, "DumpSession");
@@ -47,6 +48,7 @@ void BindCollect(nb::module_& m) {
            })
       .def_prop_ro("step", [](DumpSession& s) { return s.collector().step(); })
       .def_prop_ro("collecting", [](DumpSession& s) { return s.collector().collecting(); })
+      .def_prop_ro("takes_calls", [](DumpSession& s) { return s.recording().TakesCalls(); })
       .def_prop_ro("folder", &DumpSession::Folder)
       .def("step_selected", [](DumpSession& s) { return s.collector().StepSelected(); })
       .def("steps_exhausted", [](DumpSession& s) { return s.collector().StepsExhausted(); })

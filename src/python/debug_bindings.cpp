@@ -24,11 +24,13 @@ void BindDebug(nb::class_<DumpSession>& session) {
            })
       .def(
           "make_recorded_function",
-          [](DumpSession& s, std::size_t api, const nb::object& original, bool nested) {
-            return Translated(
-                [&] { return ToPython(MakeRecordedFunction(s.shared_recording(), api, original.ptr(), nested)); });
+          [](DumpSession& s, std::size_t api, const nb::object& original, bool nested, bool communicates) {
+            return Translated([&] {
+              return ToPython(MakeRecordedFunction(s.shared_recording(), api, original.ptr(), nested,
+                                                   communicates ? Answer::kCommunication : Answer::kResult));
+            });
           },
-          nb::arg("api"), nb::arg("original"), nb::arg("nested") = false)
+          nb::arg("api"), nb::arg("original"), nb::arg("nested") = false, nb::arg("communicates") = false)
       .def("record_call",
            [](DumpSession& s, std::size_t api, const nb::object& function, const nb::tuple& arguments,
               const nb::dict& keywords) {

@@ -19,6 +19,7 @@
 #include "python/pending_output.h"
 #include "python/recording.h"
 #include "python/saved_value.h"
+#include "python/work_watch.h"
 
 namespace msprobe {
 
@@ -60,6 +61,7 @@ class DumpSession {
     for (const auto& [key, value] : metadata) {
       extra.push_back(Member{nanobind::cast<std::string>(key), Element(nanobind::cast<std::string>(value))});
     }
+    recording_->TakeThisThread();
     const bool first = collector().writer() == nullptr;
     RaiseIfFailed(collector().Start(rank, std::move(extra)));
     return first && collector().writer() != nullptr ? collector().writer()->directory().warning() : std::string();
@@ -73,7 +75,7 @@ class DumpSession {
   void BeginStep(std::int64_t step) {
     Pause();
     PendingOutput::GiveUpAll(*recording_);
-    ForgetHandles();
+    ForgetWork();
     FinishOpenBackwards(*recording_);
     FinishSavedGradients(*recording_);
     recording_->parameter_gradients.FinishStep(*recording_);
@@ -83,7 +85,7 @@ class DumpSession {
   void LeaveToParent() {
     PendingOutput::ForgetAll(*recording_);
     ForgetSavedGradients(*recording_);
-    ForgetHandles();
+    ForgetWork();
     collector().LeaveToParent();
   }
   std::string Folder() {
@@ -91,8 +93,6 @@ class DumpSession {
   }
 
  protected:
-  /// A step or the process is over: nothing is awaited any more.
-  virtual void ForgetHandles() {}
   /// Throws where a filter cannot be used.
   static DumpSettings WithUsableFilters(DumpSettings settings) {
     RaiseIfFailed(RecordFilter::Check(settings));

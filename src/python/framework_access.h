@@ -101,6 +101,8 @@ class FrameworkAccess {
   virtual Object ParameterGradient(PyObject* parameter, PyObject* argument) const = 0;
   /// Whether this thread runs a node of a backward pass.
   virtual bool IsInBackward() const = 0;
+  /// Whether a backward pass may have brought what runs now from another thread to this one.
+  virtual bool IsBackwardThread() const = 0;
   /// The code that runs in the frame of every module call, in a framework that does not say when a call ended with an
   /// exception; else null.
   virtual PyObject* module_call_code() const = 0;

@@ -140,7 +140,7 @@ PyObject* CallModuleHook(PyObject* self, PyObject* const* arguments, std::size_t
   const ModuleHook hook = CallableType<ModuleHook>::Of(self);
   const std::shared_ptr<Recording>& recording = hook.recording;
   const Py_ssize_t count = PyVectorcall_NARGS(flags);
-  if (!recording->collector.collecting() || count < 2 || FrameworkAccess::Quiet::IsActive()) {
+  if (count < 2 || !recording->TakesCalls()) {
     Py_RETURN_NONE;
   }
   const char* where = hook.before ? "recording the inputs of a module" : "recording the output of a module";

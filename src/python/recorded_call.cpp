@@ -1,5 +1,6 @@
 #include "python/recorded_call.h"
 
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "python/kernel_call.h"
 #include "python/module_recorder.h"
 #include "python/outermost_call.h"
+#include "python/pending_output.h"
+#include "python/work_watch.h"
 
 namespace msprobe {
 namespace {
@@ -40,10 +43,49 @@ void Begin(Recording& recording, std::size_t api, PyObject* arguments, PyObject*
   recording.AddInputs(pending.forward, arguments, keywords);
 }
 
-void End(const std::shared_ptr<Recording>& recording, PendingCall& pending, PyObject* output) {
+/// What communication shows as its outputs: what it returned but for handles, or its arguments if that is nothing.
+Object Arrived(const FrameworkAccess& framework, PyObject* arguments, PyObject* result) {
+  const Object parts = Checked(PyList_New(0));
+  const auto add = [&](PyObject* part) {
+    if (part != Py_None && (framework.IsTensor(part) || !IsWorkHandle(part)) && PyList_Append(parts.get(), part) != 0) {
+      throw PythonError{};
+    }
+  };
+  if (PyTuple_Check(result) || PyList_Check(result)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) {
+      add(PySequence_Fast_GET_ITEM(result, i));
+    }
+  } else {
+    add(result);
+  }
+  return PyList_GET_SIZE(parts.get()) == 0 ? Object::Borrow(arguments) : Checked(PyList_AsTuple(parts.get()));
+}
+
+/// Writes the forward record when the handles have completed.
+void Await(const std::shared_ptr<Recording>& recording, PendingCall& pending, Object outputs,
+           const std::vector<PyObject*>& handles) {
+  const auto output = std::make_shared<PendingOutput>(recording, std::move(pending.forward), pending.module,
+                                                      recording->collector.reads_outputs() ? outputs : Object());
+  output->SetHandleCount(handles.size());
+  for (PyObject* handle : handles) {
+    WatchWork(handle, std::make_shared<PendingHandle>(output));
+  }
+}
+
+void End(const std::shared_ptr<Recording>& recording, PendingCall& pending, PyObject* arguments, PyObject* result,
+         Answer answer) {
   const FrameworkAccess::Quiet quiet(recording->framework);
   Collector& collector = recording->collector;
-  if (pending.call.keeps_forward) {
+  Object arrived;
+  std::vector<PyObject*> handles;
+  if (answer == Answer::kCommunication) {
+    arrived = Arrived(recording->framework, arguments, result);
+    handles = WorkHandlesIn(recording->framework, result);
+  }
+  PyObject* output = arrived ? arrived.get() : result;
+  if (pending.call.keeps_forward && !handles.empty()) {
+    Await(recording, pending, arrived, handles);
+  } else if (pending.call.keeps_forward) {
     recording->AddOutput(pending.forward, output);
     const StackDescription stack = recording->DescribeStack();
     MarkRecomputed(pending.forward, stack);
@@ -51,14 +93,14 @@ void End(const std::shared_ptr<Recording>& recording, PendingCall& pending, PyOb
   }
   if (collector.data_mode().backward) {
     HookGradients(recording, GradientSubject{std::move(pending.call), nullptr, std::move(pending.module)},
-                  pending.inputs, output, pending.sequence_number);
+                  pending.inputs, result, pending.sequence_number);
   }
 }
 
 }  // namespace
 
 PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, std::size_t api, PyObject* function,
-                       PyObject* arguments, PyObject* keywords) {
+                       PyObject* arguments, PyObject* keywords, Answer answer) {
   if (recording->kernel_dump) {
     return KernelDumpedCall(*recording, api, function, arguments, keywords);
   }
@@ -76,8 +118,9 @@ PyObject* RecordedCall(const std::shared_ptr<Recording>& recording, std::size_t 
     }
     return nullptr;
   }
-  if (begun == Outcome::kDone && Guarded(*recording, "recording the output of a call",
-                                         [&] { End(recording, pending, output); }) == Outcome::kInterrupted) {
+  if (begun == Outcome::kDone && Guarded(*recording, "recording the output of a call", [&] {
+                                   End(recording, pending, arguments, output, answer);
+                                 }) == Outcome::kInterrupted) {
     Py_DECREF(output);
     return nullptr;
   }

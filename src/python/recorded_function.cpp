@@ -16,6 +16,7 @@ struct FunctionRecorder {
   std::shared_ptr<Recording> recording;
   std::size_t api;
   bool nested;
+  Answer answer;
 
   template <typename Function>
   void ForEachObject(const Function& function) {
@@ -29,11 +30,10 @@ PyTypeObject* recorded_function_type = nullptr;
 PyObject* CallFunctionRecorder(PyObject* self, PyObject* arguments, PyObject* keywords) {
   const FunctionRecorder recorder = CallableType<FunctionRecorder>::Of(self);
   const std::shared_ptr<Recording>& recording = recorder.recording;
-  if (!recording->collector.collecting() || (OutermostCall::IsRunning() && !recorder.nested) ||
-      FrameworkAccess::Quiet::IsActive()) {
+  if (!recording->TakesCalls() || (OutermostCall::IsRunning() && !recorder.nested)) {
     return PyObject_Call(recorder.original.get(), arguments, keywords);
   }
-  return RecordedCall(recording, recorder.api, recorder.original.get(), arguments, keywords);
+  return RecordedCall(recording, recorder.api, recorder.original.get(), arguments, keywords, recorder.answer);
 }
 
 PyObject* CallStandIn(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
@@ -42,8 +42,10 @@ PyObject* CallStandIn(PyObject* self, PyObject* const* arguments, std::size_t fl
 
 }  // namespace
 
-Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original, bool nested) {
-  const Object target = function_recorder_type.Make({Object::Borrow(original), std::move(recording), api, nested});
+Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original, bool nested,
+                            Answer answer) {
+  const Object target =
+      function_recorder_type.Make({Object::Borrow(original), std::move(recording), api, nested, answer});
   return MakeStandIn(recorded_function_type, CallStandIn, original, target.get());
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "python/object.h"
+#include "python/recorded_call.h"
 #include "python/recording.h"
 
 namespace msprobe {
@@ -12,7 +13,7 @@ namespace msprobe {
 /// While the recording collects, its outermost calls are recorded as calls of `api`. Throws PythonError.
 /// `nested`: calls inside another recorded call are recorded, too.
 Object MakeRecordedFunction(std::shared_ptr<Recording> recording, std::size_t api, PyObject* original,
-                            bool nested = false);
+                            bool nested = false, Answer answer = Answer::kResult);
 
 /// Creates its types; once, at import. Throws PythonError.
 void InitialiseRecordedFunctions();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "collect/collector.h"
@@ -57,12 +58,23 @@ struct Recording {
   /// Describes arguments, or what a call returned, into the forward record, where that part of records is read.
   void AddInputs(Record& forward, PyObject* arguments, PyObject* keywords);
   void AddOutput(Record& forward, PyObject* output);
+  /// From now on calls of this thread are taken, and no longer those of another one.
+  void TakeThisThread() { thread_ = std::this_thread::get_id(); }
+  /// Whether a call that this thread makes now is to be recorded: collecting, on the thread that `start` was called on
+  /// or where a backward pass has brought its work, and not inside the tool.
+  bool TakesCalls() const {
+    return collector.collecting() && !FrameworkAccess::Quiet::IsActive() &&
+           (thread_ == std::this_thread::get_id() || framework.IsBackwardThread());
+  }
   /// The stack of the current call; its text is empty where stacks are not collected.
   StackDescription DescribeStack();
 
   /// A failure inside the tool is told once and never reaches the training. Takes over a pending Python exception.
   void Report(const char* where, const std::string& what);
   void ReportPythonError(const char* where);
+
+ private:
+  std::thread::id thread_;
 };
 
 /// Says in a forward record that it comes from activation checkpointing, which makes calls again in backward.

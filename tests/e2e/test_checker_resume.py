@@ -160,7 +160,8 @@ def test_torn_files_are_repaired(check, start, dump, whole, tmp_path, cut):
 def test_killed_again_and_again(check, start, dump, whole, tmp_path):
     process = start("-n", "2", command="multi_run_ut", env={"FAKE_JITTER": "1"}, slow=0.5)
     for delay in (0.25, 0.3, 0.35, 0.4):
-        wait_for(lambda: list((tmp_path / "out").glob("*.journal")) != [] or process.poll() is not None)
+        # The journal takes the name before there is anything to go on with.
+        wait_for(lambda: list((tmp_path / "out").glob("*_result_*.csv")) != [] or process.poll() is not None)
         time.sleep(delay - 0.2)
         process.kill()
         process.communicate(timeout=10)

@@ -294,3 +294,62 @@ def test_calls_of_many_steps_cost_the_same(record, x):
     begin = time.perf_counter()
     dump = record(lambda: [ops.relu(x) for _ in range(5000)])
     assert len(dump.data) == 5000 and time.perf_counter() - begin < 60
+
+
+class Handle:
+    """As communication hands it out."""
+
+    def __init__(self, finish):
+        self._finish = finish
+
+    def wait(self):
+        self._finish()
+
+
+@pytest.fixture
+def communication(monkeypatch):
+    """mint.distributed on one process: all_reduce doubles its tensor, at once or when its handle is waited for."""
+    from mindspore.mint import distributed
+
+    def all_reduce(tensor, op="sum", group=None, async_op=False):
+        def finish():
+            tensor[:] = tensor * 2
+
+        if not async_op:
+            return finish()
+        return Handle(finish)
+
+    monkeypatch.setattr(distributed, "all_reduce", all_reduce)
+    return distributed
+
+
+def test_communication_shows_what_has_arrived_in_its_arguments(record, communication):
+    x = Tensor([1.0, 2.0])
+    forward = record(lambda: communication.all_reduce(x)).data["MintDistributed.all_reduce.0.forward"]
+    assert forward["input_args"][0]["Max"] == 2.0 and forward["output"][0]["Max"] == 4.0
+
+
+def test_asynchronous_communication_is_recorded_when_the_script_waits(record, communication):
+    tensors = [Tensor([1.0]), Tensor([10.0])]
+    wait = Handle.wait
+
+    def calls():
+        handles = [communication.all_reduce(tensor, "sum", None, True) for tensor in tensors]
+        ops.relu(Tensor([1.0]))
+        for handle in reversed(handles):
+            handle.wait()
+        assert all(type(handle) is Handle for handle in handles)
+
+    dump = record(calls)
+    assert [name for name in dump.data if "relu" in name or "all_reduce" in name] == [
+        "Functional.relu.0.forward", "MintDistributed.all_reduce.1.forward", "MintDistributed.all_reduce.0.forward"]
+    assert dump.data["MintDistributed.all_reduce.1.forward"]["output"][0]["Max"] == 20.0
+    assert Handle.wait is wait
+
+
+def test_communication_that_nobody_waits_for_has_null_outputs(record, communication):
+    kept = []
+    dump = record(lambda: kept.append(communication.all_reduce(Tensor([1.0]), async_op=True)))
+    forward = dump.data["MintDistributed.all_reduce.0.forward"]
+    assert forward["input_args"][0]["Max"] == 1.0 and forward["output"] == [None]
+    kept[0].wait()

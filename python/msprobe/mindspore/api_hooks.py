@@ -8,6 +8,10 @@ from msprobe.core.debugger.replaced_attribute import ReplacedAttribute
 from msprobe.mindspore.support_list import listed_functions
 
 
+# What these answer arrives in their arguments or later.
+_COMMUNICATION = ("Distributed", "MintDistributed")
+
+
 class ApiHooks:
     """Replaces attributes of MindSpore from the construction of the debugger on, so that names bound later are recorded too.
 
@@ -21,7 +25,8 @@ class ApiHooks:
         for prefix, api, owner, attribute in listed_functions(session):
             index = indices.setdefault((prefix, api), session.register_api("%s.%s" % (prefix, api)))
             self._attributes.append(ReplacedAttribute(
-                owner, attribute, lambda original, index=index: session.make_recorded_function(index, original)))
+                owner, attribute, lambda original, index=index, communicates=prefix in _COMMUNICATION:
+                session.make_recorded_function(index, original, communicates=communicates)))
 
     def install(self):
         for attribute in self._attributes:

@@ -11,18 +11,23 @@ from msprobe.core.common.log import logger
 from msprobe.core.common.text import encodable
 from msprobe.mindspore.tensor_access import as_function, register_tensor_hook
 
+# Attributes of cells; the underlying ones come into being at the first hook.
+_HOOK_CONTAINERS = ("_lazy_forward_pre_hook", "_lazy_forward_hook", "_forward_pre_hook", "_forward_hook")
+
 
 class CellHooks:
     """`install` and `remove` are exact; installing again adds what is new. Hooks of the user stay where they are.
 
-    Gradients still come in after `remove`; `end_step` takes the hooks for those of the parameters away.
+    Gradients still come in after `remove`; `end_step` takes the hooks for those of the parameters away. While a graph is
+    compiled, which may be in the middle of a cell's call, the cells show no hooks of the tool (`step_aside`, `come_back`).
     """
 
     def __init__(self, session):
         self._session = session
         self._known = {}  # id of a cell -> (weak reference, (index, before, after), names of its parameters)
-        self._hooked = set()  # ids, while installed
+        self._hooked = {}  # id -> cell, while installed
         self._handles = []
+        self._aside = []  # (cell, name of an attribute, its hooks with those of the tool), while a graph is compiled
         self._hooked_parameters = set()  # by id
         self._parameter_handles = []
 
@@ -46,6 +51,21 @@ class CellHooks:
         for handle in handles:
             handle.remove()
 
+    def step_aside(self):
+        """In place of its hooks every cell gets a copy without the tool's: the own ones may be run through just now."""
+        own = {handle.handle_id for handle in self._handles}
+        for cell in self._hooked.values():
+            for name in _HOOK_CONTAINERS:
+                hooks = vars(cell).get(name)
+                if hooks:
+                    self._aside.append((cell, name, hooks))
+                    object.__setattr__(cell, name, type(hooks)((key, hook) for key, hook in hooks.items() if key not in own))
+
+    def come_back(self):
+        aside, self._aside = self._aside, []
+        for cell, name, hooks in aside:
+            object.__setattr__(cell, name, hooks)
+
     def _install_cell(self, path, cell, owners):
         known = self._known.get(id(cell))
         if known is None or known[0]() is not cell:
@@ -54,7 +74,7 @@ class CellHooks:
             known = self._known[id(cell)] = weakref.ref(cell), hooks, parameters
         _, (index, before, after), parameters = known
         if id(cell) not in self._hooked:
-            self._hooked.add(id(cell))
+            self._hooked[id(cell)] = cell
             self._handles += _hook(cell, before, after)
         for position, name in enumerate(parameters):
             parameter = cell._params.get(name)

@@ -1,42 +1,19 @@
-"""Compiled functions in PyNative mode (levels L1 and mix): each call is one record, and compiling sees MindSpore as it is."""
-
-import importlib
+"""Compiled functions in PyNative mode (levels L1 and mix): each call is one record."""
 
 from msprobe.core.common.log import logger
 from msprobe.core.debugger.replaced_attribute import ReplacedAttribute
-
-
-def _first(*places):
-    """The first attribute that this version has: (owner, name)."""
-    for module, *path in places:
-        try:
-            owner = importlib.import_module(module)
-        except ImportError:
-            continue
-        for part in path[:-1]:
-            owner = getattr(owner, part, None)
-        if hasattr(owner, path[-1]):
-            return owner, path[-1]
-    return None
+from msprobe.mindspore.compilation import first_attribute as _first
 
 
 class JitHooks:
-    """`aside`: (step_aside, come_back), called around every compilation."""
-
-    def __init__(self, session, aside):
+    def __init__(self, session):
         self._session = session
-        self._step_aside, self._come_back = aside
         self._indices = {}
-        self._compiling = 0
         self._attributes = []
         call = _first(("mindspore.graph.api", "_JitExecutor", "__call__"), ("mindspore.common.api", "_JitExecutor", "__call__"),
                       ("mindspore.common.api", "_MindsporeFunctionExecutor", "__call__"))
         if call is not None:
             self._attributes.append(ReplacedAttribute(*call, self._recorded))
-        for executor in ("JitExecutor_", "GraphExecutor_"):
-            compile_ = _first(("mindspore._c_expression", executor, "compile"))
-            if compile_ is not None:
-                self._attributes.append(ReplacedAttribute(*compile_, self._compiled))
         capture = _first(("mindspore.graph._utils.pijit_context", "PIJitCaptureContext", "__enter__"),
                          ("mindspore.common._pijit_context", "PIJitCaptureContext", "__enter__"))
         if capture is not None:
@@ -53,7 +30,7 @@ class JitHooks:
 
     def _recorded(self, original):
         def __call__(executor, *args, **kwargs):
-            if not self._session.collecting:
+            if not self._session.takes_calls:
                 return original(executor, *args, **kwargs)
             owner = getattr(executor, "obj", None)
             name = getattr(getattr(executor, "fn", None), "__name__", "function")
@@ -76,20 +53,6 @@ class JitHooks:
         if name not in self._indices:
             self._indices[name] = self._session.register_api("Jit." + name)
         return self._indices[name]
-
-    def _compiled(self, original):
-        def compile(executor, *args, **kwargs):
-            self._compiling += 1
-            if self._compiling == 1:
-                self._step_aside()
-            try:
-                return original(executor, *args, **kwargs)
-            finally:
-                self._compiling -= 1
-                if not self._compiling:
-                    self._come_back()
-
-        return compile
 
     def _capture_entered(self, original):
         def __enter__(context):

@@ -3,7 +3,7 @@
 import inspect
 
 import mindspore
-from mindspore import Parameter, Tensor, nn  # noqa: F401  (read by the extension)
+from mindspore import Parameter, Tensor, _c_expression, nn  # noqa: F401  (read by the extension)
 from mindspore._c_expression import typing as _typing
 
 try:
@@ -16,8 +16,8 @@ dtype = _typing.Type
 _UNREADABLE = ("qint4x2", "int4", "hifloat8")
 
 
-# From 2.8 on. Older versions tell the gradients of a call's outputs alone.
-SHOWS_GRAPH = hasattr(Tensor, "_grad_node")
+# From 2.9 on: the nodes, and which of them are one. Older versions tell the gradients of a call's outputs alone.
+SHOWS_GRAPH = hasattr(Tensor, "_grad_node") and hasattr(getattr(_c_expression, "BackwardNodePy", None), "_unique_id")
 
 
 # Older versions call no hook after an exception: whether a cell's call has ended is told by this code's frames.

@@ -152,6 +152,9 @@ std::optional<Element> MindSporeAccess::PlainValue(PyObject* value, std::string_
 }
 
 Object MindSporeAccess::Node(PyObject* tensor) const {
+  if (!shows_graph_) {
+    return {};
+  }
   Object node = Object::Steal(PyObject_GetAttr(tensor, names_.node));
   PyErr_Clear();
   if (!node || node.get() == Py_None) {

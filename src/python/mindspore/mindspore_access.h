@@ -47,6 +47,8 @@ class MindSporeAccess : public FrameworkAccess {
   }
   /// Not told by MindSpore: a call without an outer one may be made again in backward.
   bool IsInBackward() const override { return true; }
+  /// Backward passes run on the thread that asks for them.
+  bool IsBackwardThread() const override { return false; }
   PyObject* module_call_code() const override { return module_call_code_.get(); }
 
  private:

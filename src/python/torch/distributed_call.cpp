@@ -12,7 +12,7 @@
 #include "python/outermost_call.h"
 #include "python/pending_output.h"
 #include "python/torch/distributed_values.h"
-#include "python/torch/work_watch.h"
+#include "python/work_watch.h"
 
 namespace msprobe {
 namespace {
@@ -105,26 +105,6 @@ void Begin(Recording& recording, const DistributedApi& api, PyObject* arguments,
   }
 }
 
-/// The handles among what a call has returned, each once. A call is asynchronous if it hands out handles, however it
-/// was told to: async_op by position or keyword, isend and irecv always.
-std::vector<PyObject*> HandlesOf(const FrameworkAccess& torch, PyObject* result) {
-  std::vector<PyObject*> handles;
-  const auto add = [&](PyObject* object) {
-    if (!torch.IsTensor(object) && IsWorkHandle(object) &&
-        std::find(handles.begin(), handles.end(), object) == handles.end()) {
-      handles.push_back(object);
-    }
-  };
-  if (PyList_Check(result) || PyTuple_Check(result)) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) {
-      add(PySequence_Fast_GET_ITEM(result, i));
-    }
-  } else {
-    add(result);
-  }
-  return handles;
-}
-
 void End(const std::shared_ptr<Recording>& recording, const DistributedApi& api, BegunCall& begun, PyObject* arguments,
          PyObject* keywords, PyObject* result) {
   const FrameworkAccess::Quiet quiet(recording->framework);
@@ -148,7 +128,7 @@ void End(const std::shared_ptr<Recording>& recording, const DistributedApi& api,
     return;  // nothing has been sent yet, and nobody says when
   }
   const std::vector<PyObject*> handles =
-      in_arguments ? HandlesOf(recording->framework, result) : std::vector<PyObject*>();
+      in_arguments ? WorkHandlesIn(recording->framework, result) : std::vector<PyObject*>();
   if (handles.empty()) {
     if (!pending->HandleCompleted()) {
       throw PythonError{};
@@ -165,7 +145,7 @@ PyObject* MakeCall(PyObject* self, PyObject* arguments, PyObject* keywords) {
   const DistributedCall distributed = CallableType<DistributedCall>::Of(self);
   PyObject* original = distributed.original.get();
   const std::shared_ptr<Recording>& recording = distributed.recording;
-  if (!recording->collector.collecting() || OutermostCall::IsRunning() || FrameworkAccess::Quiet::IsActive()) {
+  if (!recording->TakesCalls() || OutermostCall::IsRunning()) {
     return PyObject_Call(original, arguments, keywords);
   }
   const DistributedApi& api = *distributed.api;

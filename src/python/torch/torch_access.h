@@ -35,6 +35,7 @@ class TorchAccess : public FrameworkAccess {
   /// After accumulation (`main_grad` where a training framework keeps it there).
   Object ParameterGradient(PyObject* parameter, PyObject* argument) const override;
   bool IsInBackward() const override;
+  bool IsBackwardThread() const override { return IsInBackward(); }
   PyObject* module_call_code() const override { return module_call_code_.get(); }
 
  protected:

@@ -22,7 +22,6 @@ void BindTorch(nb::module_& m) {
   Translated([] {
     InitialiseApiRecorder();
     InitialiseDistributedCalls();
-    InitialiseWorkWatch();
     InitialiseEngineCalls();
     InitialiseOperatorNotes();
     InitialiseCompiledRegions();

@@ -9,7 +9,6 @@
 #include "python/torch/api_recorder.h"
 #include "python/torch/distributed_call.h"
 #include "python/torch/torch_recording.h"
-#include "python/torch/work_watch.h"
 
 namespace msprobe {
 
@@ -43,9 +42,6 @@ class TorchSession : public DumpSession {
     return Translated(
         [&] { return ToPython(msprobe::MakeDistributedCall(torch_recording_, std::move(api), original.ptr())); });
   }
-
- protected:
-  void ForgetHandles() override { ForgetWork(); }
 
  private:
   explicit TorchSession(std::shared_ptr<TorchRecording> recording)

@@ -46,7 +46,7 @@ class MindSporeFramework:
                         "\"pynative_synchronize\": false in the configuration leaves it alone")
         if not tensor_access.SHOWS_GRAPH:
             logger.warning("MindSpore %s does not show its backward graph: backward records hold the gradients of outputs, those of "
-                           "inputs are null; MindSpore 2.8 and newer show it" % mindspore.__version__)
+                           "inputs are null; MindSpore 2.9 and newer show it" % mindspore.__version__)
         return Collection(session, tool_folder, cls)
 
     @staticmethod

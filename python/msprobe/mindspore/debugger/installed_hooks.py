@@ -2,6 +2,7 @@
 
 from msprobe.mindspore.api_hooks import ApiHooks, PrimitiveHooks
 from msprobe.mindspore.cell_hooks import CellHooks
+from msprobe.mindspore.compilation import Compilation
 from msprobe.mindspore.debugger import execution_mode
 from msprobe.mindspore.jit_hooks import JitHooks
 
@@ -15,16 +16,17 @@ class InstalledHooks:
         self._custom_apis = custom_apis
         self._cells = CellHooks(session) if session.level in ("L0", "mix") else None
         self._primitives = None
+        self._apis = None
+        self._compilation = Compilation(self._step_aside, self._come_back)
         self._stand_ins = []
         if session.level in ("L1", "mix") and not execution_mode.is_graph():
-            apis = ApiHooks(session)
+            self._apis = ApiHooks(session)
             # The primitives keep their classes while a graph is compiled: MindSpore looks at what they are, not at `__call__`.
-            self._stand_ins = [apis, JitHooks(session, (self._step_aside, self._come_back))]
+            self._stand_ins = [self._apis, JitHooks(session), self._compilation]
             if session.task != "overflow_check":
                 self._primitives = PrimitiveHooks(session)
             for part in self._stand_ins:
                 part.install()
-        self._apis = self._stand_ins[0] if self._stand_ins else None
         self._collects = False
         self.records_one = False
 
@@ -32,6 +34,7 @@ class InstalledHooks:
         """`models`: [(prefix of the names, cell)]."""
         self._collects = True
         try:
+            self._compilation.install()
             if self._primitives is not None:
                 self._primitives.install(models)
             if self._cells is not None:
@@ -53,6 +56,8 @@ class InstalledHooks:
             self._cells.remove()
         if self._primitives is not None:
             self._primitives.remove()
+        if not self._stand_ins:
+            self._compilation.remove()
 
     def end(self):
         self.remove()
@@ -62,6 +67,8 @@ class InstalledHooks:
         self._apis = None
 
     def _step_aside(self):
+        if self._cells is not None:
+            self._cells.step_aside()
         if self._apis is not None:
             self._apis.remove()
         self._custom_apis.remove()
@@ -69,5 +76,8 @@ class InstalledHooks:
     def _come_back(self):
         if self._apis is not None:
             self._apis.install()
-            if self._collects:
+        if self._collects:
+            if self._apis is not None:
                 self._custom_apis.install()
+            if self._cells is not None:
+                self._cells.come_back()

@@ -1,5 +1,6 @@
-#include "python/torch/work_watch.h"
+#include "python/work_watch.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <string_view>
@@ -212,6 +213,24 @@ PyObject* CallWatchingMethod(PyObject* self, PyObject* const* arguments, std::si
 bool IsWorkHandle(PyObject* object) {
   PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   return object != Py_None && PyObject_HasAttrString(type, "wait") != 0;
+}
+
+std::vector<PyObject*> WorkHandlesIn(const FrameworkAccess& torch, PyObject* result) {
+  std::vector<PyObject*> handles;
+  const auto add = [&](PyObject* object) {
+    if (!torch.IsTensor(object) && IsWorkHandle(object) &&
+        std::find(handles.begin(), handles.end(), object) == handles.end()) {
+      handles.push_back(object);
+    }
+  };
+  if (PyList_Check(result) || PyTuple_Check(result)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result); ++i) {
+      add(PySequence_Fast_GET_ITEM(result, i));
+    }
+  } else {
+    add(result);
+  }
+  return handles;
 }
 
 void WatchWork(PyObject* handle, std::shared_ptr<PendingHandle> pending) {
